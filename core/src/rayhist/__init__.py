@@ -1,0 +1,1 @@
+"""The core of the Ray History Server: layout, events, replay and plugins."""

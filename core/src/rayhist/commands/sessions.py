@@ -1,0 +1,1 @@
+"""`rayhist sessions`: what is recorded in the archive."""

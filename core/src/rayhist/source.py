@@ -1,0 +1,81 @@
+"""What feeds the collector: a source of events, log bytes and dashboard answers.
+
+A source runs beside one Ray node and hands what it sees to an `Intake`, which puts it on local disk;
+shipping it is not the source's business.  It outlives outages by itself: it waits and says so.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayhist.clock import Clock
+from rayhist.ids import Cluster
+from rayhist.logpack import PackWriter
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """One answer of a dashboard: canonical endpoint (path with query), epoch ms, HTTP status, body."""
+
+    endpoint: str
+    fetched_at: int
+    status: int
+    body: msgspec.Raw
+
+
+class Intake(ABC):
+    """Where a source puts what it has.  When a call returns, the data is on local disk."""
+
+    @abstractmethod
+    async def events(self, lines: Iterable[bytes]) -> int:
+        """Store events, each one JSON object as Ray posted it; returns how many were new.
+
+        What cannot be believed is quarantined and counted, never refused.
+        """
+
+    @abstractmethod
+    async def answers(self, session: str, answers: Iterable[Answer]) -> None:
+        """Store dashboard answers of the session; each is also kept as the endpoint's last good one."""
+
+    @abstractmethod
+    def log_pack(self, session: str) -> AbstractAsyncContextManager[PackWriter]:
+        """Open a pack for new log bytes of the session; leaving the block seals it, if it has any."""
+
+    @abstractmethod
+    async def file(self, key: str, data: bytes) -> None:
+        """Store one object under a key of the layout (a frontend's asset, say)."""
+
+    @abstractmethod
+    def lost(self, what: str, *, count: int = 1, reason: str) -> None:
+        """Count something that could not be recorded; it appears in the node's manifest."""
+
+
+class SourceContext(msgspec.Struct, frozen=True):
+    """What a source may know: its cluster, the node's role, Ray's temp dir, and where its state may live."""
+
+    cluster: Cluster
+    role: str
+    """`head` or `worker`."""
+    temp_dir: Path
+    """Ray's `--temp-dir`: the folder that holds `session_latest`."""
+    state_dir: Path
+    """A folder of the source's own, kept across restarts."""
+    clock: Clock
+    log: Any
+    """A structlog logger, or anything with `info`, `warning` and `error` taking an event and keywords."""
+
+
+class Source(ABC):
+    """One opened source."""
+
+    @abstractmethod
+    async def run(self, intake: Intake) -> None:
+        """Work until cancelled."""
+
+    async def finish(self, intake: Intake) -> None:  # noqa: B027 - many sources have nothing left to sweep
+        """Sweep once more before the node goes away; called after `run` was cancelled."""

@@ -1,0 +1,210 @@
+"""What a storage backend is: an object store with keys, ranges and ordered listing.
+
+A backend implements six methods of `Store`; the others have defaults in terms of those and may be
+overridden where the backend can do better.  Everything is async; a blocking SDK derives from
+`ThreadedStore` instead and writes plain functions.  Only the errors of `rayhist.errors` leave a store.
+
+Keys are relative to the store's root, separated by `/`, and never begin or end with one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterable
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from rayhist.errors import NotFound
+
+CHUNK_BYTES = 1024 * 1024
+
+
+class Ability(StrEnum):
+    """What a store can do beyond the basics.  The contract tests read it from the store."""
+
+    PUT_IF_ABSENT = "put-if-absent"
+    DURABLE = "durable"
+    READ_ONLY = "read-only"
+
+
+class ObjectInfo(msgspec.Struct, frozen=True):
+    """What a listing says of one object: key, size in bytes, time of the last change (UTC), ETag."""
+
+    key: str
+    size: int
+    modified: datetime | None = None
+    etag: str | None = None
+
+
+class Store(ABC):
+    """An opened store.  It is an async context manager; leaving it closes it."""
+
+    abilities: frozenset[Ability] = frozenset()
+    location: str = ""
+    """What to call this store in messages: its URL, without secrets."""
+
+    @abstractmethod
+    async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
+        """Return the bytes `[start, end)`; an `end` beyond the object is cut, a `start` beyond it is `b""`.
+
+        Raises `NotFound` if there is no such object.
+        """
+
+    @abstractmethod
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
+        """Write the whole object or nothing.  With `if_absent`, raise `Exists` if the key is taken."""
+
+    @abstractmethod
+    async def put_file(self, key: str, path: Path) -> ObjectInfo:
+        """Write the file's bytes as one object, in constant memory."""
+
+    @abstractmethod
+    async def head(self, key: str) -> ObjectInfo:
+        """Raises `NotFound` if there is no such object."""
+
+    @abstractmethod
+    def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
+        """Yield the objects whose key starts with the text `prefix`, in byte order of their keys.
+
+        `after` leaves out the keys up to and including it.  "Directory" placeholders are left out.
+        """
+
+    @abstractmethod
+    async def delete(self, key: str) -> None:
+        """Remove the object; a missing one is no error."""
+
+    async def list_folders(self, prefix: str = "") -> list[str]:
+        """Return the distinct next path parts below `prefix` (which ends in `/` or is empty), sorted."""
+        names = set()
+        async for info in self.list_objects(prefix):
+            name, slash, _ = info.key[len(prefix) :].partition("/")
+            if slash:
+                names.add(name)
+        return sorted(names)
+
+    async def exists(self, key: str) -> bool:
+        try:
+            await self.head(key)
+        except NotFound:
+            return False
+        return True
+
+    async def stream(
+        self, key: str, *, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES
+    ) -> AsyncIterator[bytes]:
+        """Yield the bytes `[start, end)` in pieces, in constant memory."""
+        while end is None or start < end:
+            stop = start + chunk_bytes if end is None else min(start + chunk_bytes, end)
+            piece = await self.get(key, start=start, end=stop)
+            if piece:
+                yield piece
+            if len(piece) < stop - start:
+                return
+            start = stop
+
+    async def delete_many(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            await self.delete(key)
+
+    async def close(self) -> None:  # noqa: B027 - most stores have nothing to close
+        """Let go of connections.  Called once."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class ThreadedStore(Store):
+    """A store over a blocking SDK: implement the `_…` methods, and they run on threads."""
+
+    async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
+        return await asyncio.to_thread(self._get, key, start, end)
+
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
+        return await asyncio.to_thread(self._put, key, data, if_absent)
+
+    async def put_file(self, key: str, path: Path) -> ObjectInfo:
+        return await asyncio.to_thread(self._put_file, key, path)
+
+    async def head(self, key: str) -> ObjectInfo:
+        return await asyncio.to_thread(self._head, key)
+
+    async def delete(self, key: str) -> None:
+        await asyncio.to_thread(self._delete, key)
+
+    async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
+        while True:
+            page = await asyncio.to_thread(self._list_page, prefix, after)
+            for info in page:
+                yield info
+            if not page:
+                return
+            after = page[-1].key
+
+    @abstractmethod
+    def _get(self, key: str, start: int, end: int | None) -> bytes: ...
+
+    @abstractmethod
+    def _put(self, key: str, data: bytes, if_absent: bool) -> ObjectInfo: ...
+
+    @abstractmethod
+    def _put_file(self, key: str, path: Path) -> ObjectInfo: ...
+
+    @abstractmethod
+    def _head(self, key: str) -> ObjectInfo: ...
+
+    @abstractmethod
+    def _delete(self, key: str) -> None: ...
+
+    @abstractmethod
+    def _list_page(self, prefix: str, after: str) -> list[ObjectInfo]:
+        """Return the next objects after the key `after`, in order; an empty list ends the listing."""
+
+
+class Prefixed(Store):
+    """A view of another store below a folder, so that two roots in one bucket never meet."""
+
+    def __init__(self, store: Store, folder: str) -> None:
+        self._store = store
+        self._prefix = folder.strip("/") + "/"
+        self.abilities = store.abilities
+        self.location = store.location
+
+    def _outer(self, key: str) -> str:
+        return self._prefix + key
+
+    def _inner(self, info: ObjectInfo) -> ObjectInfo:
+        return msgspec.structs.replace(info, key=info.key[len(self._prefix) :])
+
+    async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
+        return await self._store.get(self._outer(key), start=start, end=end)
+
+    async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
+        return self._inner(await self._store.put(self._outer(key), data, if_absent=if_absent))
+
+    async def put_file(self, key: str, path: Path) -> ObjectInfo:
+        return self._inner(await self._store.put_file(self._outer(key), path))
+
+    async def head(self, key: str) -> ObjectInfo:
+        return self._inner(await self._store.head(self._outer(key)))
+
+    async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
+        outer_after = self._outer(after) if after else ""
+        async for info in self._store.list_objects(self._outer(prefix), after=outer_after):
+            yield self._inner(info)
+
+    async def list_folders(self, prefix: str = "") -> list[str]:
+        return await self._store.list_folders(self._outer(prefix))
+
+    async def delete(self, key: str) -> None:
+        await self._store.delete(self._outer(key))
+
+    async def close(self) -> None:
+        await self._store.close()
