@@ -1,0 +1,232 @@
+"""The session index: what replay computes once, as one SQLite file that is only read afterwards.
+
+* one table per resource of the state API: each row's JSON as it is served (`base`, and `more` which `detail`
+  adds), beside its filterable columns; texts are lower-cased there, since Ray compares without case;
+* `documents`: everything that is answered whole, by kind and id;
+* `log_files` and `log_ranges`: which bytes of which log file of which node stand where in the archive;
+* `meta`: the format, the session, and the report of the replay.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayhist.errors import DataError
+from rayhist.resources import RESOURCES, Resource, Type
+
+FORMAT = "v1"
+"""Changes whenever a reader could misread an index of another version."""
+
+_SQL_TYPES = {Type.STRING: "TEXT", Type.INTEGER: "INTEGER", Type.BOOLEAN: "INTEGER"}
+
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (kind TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (kind, id));
+CREATE TABLE log_files (
+    node TEXT NOT NULL, path TEXT NOT NULL, size INTEGER NOT NULL, missing INTEGER NOT NULL,
+    PRIMARY KEY (node, path)
+) WITHOUT ROWID;
+CREATE TABLE log_ranges (
+    node TEXT NOT NULL, path TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL, key TEXT NOT NULL,
+    member BLOB, PRIMARY KEY (node, path, start)
+) WITHOUT ROWID;
+"""
+
+_INDEXED = {
+    "tasks": ("job_id", "actor_id", "parent_task_id"),
+    "actors": ("job_id",),
+    "workers": ("node_id", "pid"),
+}
+"""Columns that are looked up often; the order columns are indexed as well."""
+
+
+class LogRange(msgspec.Struct, frozen=True):
+    """Bytes `[start, end)` of a log file: the archive's key, and for a pack the member (`RangeEntry`)."""
+
+    start: int
+    end: int
+    key: str
+    member: bytes | None = None
+    """A `logpack.RangeEntry` as JSON; `None` when the object is the file itself."""
+
+
+class LogFileRow(msgspec.Struct, frozen=True):
+    """One log file of a node: path below `logs/`, size in bytes, and how many of those are missing."""
+
+    node: str
+    path: str
+    size: int
+    missing: int = 0
+
+
+class IndexWriter:
+    """Builds an index in a new file.  Not thread-safe.  A writer that is not finished leaves no index."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN;")
+        self._run_script(_SCHEMA)
+        for resource in RESOURCES.values():
+            self._database.execute(_create_table(resource))
+
+    def _run_script(self, script: str) -> None:
+        for statement in script.split(";"):
+            if statement.strip():
+                self._database.execute(statement)
+
+    def rows(self, resource: Resource, rows: Iterable[dict[str, Any]]) -> int:
+        """Add rows of a resource, each with all of its columns; returns how many there were."""
+        names = tuple(resource.filterable)
+        marks = ", ".join("?" * (2 + len(names)))
+        before = self._database.total_changes
+        self._database.executemany(
+            f'INSERT INTO "{resource.name}" VALUES (NULL, {marks})',
+            (self._row(resource, names, row) for row in rows),
+        )
+        return self._database.total_changes - before
+
+    @staticmethod
+    def _row(resource: Resource, names: tuple[str, ...], row: dict[str, Any]) -> tuple[Any, ...]:
+        base, more = resource.split(row)
+        return (
+            msgspec.json.encode(base),
+            msgspec.json.encode(more),
+            *(_comparable(row.get(name)) for name in names),
+        )
+
+    def document(self, kind: str, identifier: str, body: object) -> None:
+        """Add or replace a document: JSON bytes, or a value to encode."""
+        data = body if isinstance(body, bytes) else msgspec.json.encode(body)
+        self._database.execute("INSERT OR REPLACE INTO documents VALUES (?, ?, ?)", (kind, identifier, data))
+
+    def log_file(self, file: LogFileRow, ranges: Iterable[LogRange]) -> None:
+        """Add a log file; its ranges must be sorted and must not overlap."""
+        self._database.execute(
+            "INSERT INTO log_files VALUES (?, ?, ?, ?)", (file.node, file.path, file.size, file.missing)
+        )
+        self._database.executemany(
+            "INSERT INTO log_ranges VALUES (?, ?, ?, ?, ?, ?)",
+            ((file.node, file.path, one.start, one.end, one.key, one.member) for one in ranges),
+        )
+
+    def meta(self, key: str, value: object) -> None:
+        self._database.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, msgspec.json.encode(value)))
+
+    def finish(self) -> None:
+        """Index the columns and close; only now is the file an index."""
+        self.meta("format", FORMAT)
+        for resource in RESOURCES.values():
+            wanted = (resource.order, *((name,) for name in _INDEXED.get(resource.name, ())))
+            for columns in filter(None, wanted):
+                listed = ", ".join(f'"{name}"' for name in columns)
+                name = f"{resource.name}_{'_'.join(columns)}"
+                self._database.execute(f'CREATE INDEX "{name}" ON "{resource.name}" ({listed})')
+        self._database.execute("COMMIT")
+        self._database.execute("PRAGMA optimize")
+        self._database.close()
+
+    def abandon(self) -> None:
+        """Close and delete the unfinished file."""
+        self._database.close()
+        self._path.unlink(missing_ok=True)
+
+
+class Index:
+    """An index opened for reading.  Safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises `DataError` if the file is not an index of this format."""
+        self.path = path
+        self._local = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        try:
+            found = self.meta("format")
+        except (sqlite3.DatabaseError, msgspec.DecodeError) as error:
+            self.close()
+            raise DataError(f"{path}: not a session index: {error}") from error
+        if found != FORMAT:
+            self.close()
+            raise DataError(f"{path}: an index of format {found!r}, not {FORMAT!r}")
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+            connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            self._local.connection = connection
+            with self._lock:
+                self._opened.append(connection)
+        return connection
+
+    def meta(self, key: str) -> Any:
+        """A value of the table `meta`, or `None`."""
+        row = self.database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0])
+
+    def document(self, kind: str, identifier: str) -> bytes | None:
+        """A document's JSON, or `None` if there is none."""
+        found = self.database.execute(
+            "SELECT body FROM documents WHERE kind = ? AND id = ?", (kind, identifier)
+        ).fetchone()
+        return None if found is None else bytes(found[0])
+
+    def documents(self, kind: str) -> Iterator[tuple[str, bytes]]:
+        """The documents of a kind, in the order they were added."""
+        yield from self.database.execute(
+            "SELECT id, body FROM documents WHERE kind = ? ORDER BY rowid", (kind,)
+        )
+
+    def log_files(self, node: str) -> list[LogFileRow]:
+        """The log files of a node, by path."""
+        found = self.database.execute(
+            "SELECT node, path, size, missing FROM log_files WHERE node = ? ORDER BY path", (node,)
+        )
+        return [LogFileRow(*row) for row in found]
+
+    def log_file(self, node: str, path: str) -> LogFileRow | None:
+        found = self.database.execute(
+            "SELECT node, path, size, missing FROM log_files WHERE node = ? AND path = ?", (node, path)
+        ).fetchone()
+        return None if found is None else LogFileRow(*found)
+
+    def log_nodes(self) -> list[str]:
+        """The nodes that have log files."""
+        return [row[0] for row in self.database.execute("SELECT DISTINCT node FROM log_files")]
+
+    def log_ranges(self, node: str, path: str, start: int = 0, end: int | None = None) -> list[LogRange]:
+        """The ranges of a file that meet `[start, end)`, sorted."""
+        stop = 2**62 if end is None else end
+        found = self.database.execute(
+            'SELECT start, "end", key, member FROM log_ranges'
+            ' WHERE node = ? AND path = ? AND start < ? AND "end" > ? ORDER BY start',
+            (node, path, stop, start),
+        )
+        return [LogRange(*row) for row in found]
+
+    def close(self) -> None:
+        with self._lock:
+            for connection in self._opened:
+                connection.close()
+            self._opened.clear()
+
+
+def _comparable(value: Any) -> Any:
+    """What a filterable column holds: a text in lower case, a number, or nothing."""
+    if isinstance(value, str):
+        return value.lower()
+    return value if value is None or isinstance(value, int | float) else str(value).lower()
+
+
+def _create_table(resource: Resource) -> str:
+    columns = "".join(f', "{name}" {_SQL_TYPES[kind]}' for name, kind in resource.filterable.items())
+    return f'CREATE TABLE "{resource.name}" (seq INTEGER PRIMARY KEY, base BLOB, more BLOB{columns})'

@@ -1,0 +1,5 @@
+"""Replay: from a session's events, files and dashboard answers to its index."""
+
+from rayhist.replay.build import Progress, replay
+
+__all__ = ["Progress", "replay"]
