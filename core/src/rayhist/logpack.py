@@ -65,7 +65,10 @@ class Table(msgspec.Struct):
 
 
 class PackWriter:
-    """Writes one pack to a file.  Nothing is in it until `add` or `rename` was called."""
+    """Writes one pack to a file.  Nothing is in it until `name` was called.
+
+    `ends` says where the last range of each file ended.
+    """
 
     def __init__(self, path: Path, *, level: int = 6) -> None:
         self.path = path
@@ -73,11 +76,17 @@ class PackWriter:
             path, "w", zipfile.ZIP_DEFLATED, compresslevel=level, strict_timestamps=False
         )
         self._files: dict[str, PackedFile] = {}
+        self.ends: dict[str, int] = {}
         self.bytes_added = 0
 
     @property
     def empty(self) -> bool:
         return not self._files
+
+    @property
+    def files(self) -> tuple[PackedFile, ...]:
+        """The files named so far."""
+        return tuple(self._files.values())
 
     def name(self, file: PackedFile) -> None:
         """Say what a file is called now; needed before its first range, and when it was renamed."""
@@ -96,6 +105,7 @@ class PackWriter:
             info = zipfile.ZipInfo(f"ranges/{file_id}/{begin:020d}-{begin + len(piece):020d}")
             info.compress_type = zipfile.ZIP_DEFLATED
             self._zip.writestr(info, piece)
+        self.ends[file_id] = start + len(data)
         self.bytes_added += len(data)
 
     def close(self) -> None:

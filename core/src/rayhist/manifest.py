@@ -87,11 +87,11 @@ class NodeManifest(msgspec.Struct, omit_defaults=True):
     events: dict[str, Stored] = {}
     """By event type."""
     logs: dict[str, Stored] = {}
-    """By path below `logs/`; `bytes` is how far the file is in the archive."""
+    """By path below `logs/`; `bytes` is how much was recorded of all files that had this path."""
     losses: list[Loss] = []
     warnings: list[str] = []
     pending_bytes: int = 0
-    """What was still on the node's disk when this was written."""
+    """What was recorded, but still on the node's disk when this was written."""
 
 
 def read_marker(data: bytes, what: str) -> SessionMarker:

@@ -29,7 +29,14 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Intake(ABC):
-    """Where a source puts what it has.  When a call returns, the data is on local disk."""
+    """Where a source puts what it has.  When a call returns, the data is on local disk.
+
+    `Unavailable` is raised when the local disk does not take it: nothing was promised, so try again.
+    """
+
+    @abstractmethod
+    def node(self, session: str) -> str:
+        """The id in hex of the node beside us, as it is called in that session; `""` while unknown."""
 
     @abstractmethod
     async def events(self, lines: Iterable[bytes]) -> int:
@@ -40,19 +47,41 @@ class Intake(ABC):
 
     @abstractmethod
     async def answers(self, session: str, answers: Iterable[Answer]) -> None:
-        """Store dashboard answers of the session; each is also kept as the endpoint's last good one."""
+        """Store dashboard answers of the session: those that differ from the one before.
+
+        The last one with status 200 is also kept as the endpoint's last good one; an empty answer never
+        takes the place of a full one.
+        """
 
     @abstractmethod
     def log_pack(self, session: str) -> AbstractAsyncContextManager[PackWriter]:
-        """Open a pack for new log bytes of the session; leaving the block seals it, if it has any."""
+        """Open a pack for new log bytes of the session; leaving the block seals it, if it has any.
+
+        An exception in the block throws the pack away.  Raises `DataError` while the session's node is
+        unknown.
+        """
+
+    @abstractmethod
+    async def log_file(self, session: str, path: str, data: bytes) -> None:
+        """Store a whole log file in place of what was stored of it: one that is rewritten, not appended to.
+
+        Raises `DataError` while the session's node is unknown.
+        """
 
     @abstractmethod
     async def file(self, key: str, data: bytes) -> None:
         """Store one object under a key of the layout (a frontend's asset, say)."""
 
     @abstractmethod
-    def lost(self, what: str, *, count: int = 1, reason: str) -> None:
-        """Count something that could not be recorded; it appears in the node's manifest."""
+    def lost(self, what: str, *, reason: str, count: int = 1, session: str = "") -> None:
+        """Count something that could not be recorded; it appears in the node's manifest.
+
+        Without a session it counts for the current one.
+        """
+
+    def metrics(self) -> bytes:
+        """The collector's metrics in Prometheus' text format."""
+        return b""
 
 
 class SourceContext(msgspec.Struct, frozen=True):
@@ -60,7 +89,7 @@ class SourceContext(msgspec.Struct, frozen=True):
 
     cluster: Cluster
     role: str
-    """`head` or `worker`."""
+    """`head` or `worker`; `""` if it is not known yet."""
     temp_dir: Path
     """Ray's `--temp-dir`: the folder that holds `session_latest`."""
     state_dir: Path
@@ -72,6 +101,9 @@ class SourceContext(msgspec.Struct, frozen=True):
 
 class Source(ABC):
     """One opened source."""
+
+    stops_last = False
+    """Whether it takes what others bring and so goes on until the other sources have finished."""
 
     @abstractmethod
     async def run(self, intake: Intake) -> None:
