@@ -14,12 +14,18 @@ from enum import StrEnum
 
 from rayhist.errors import BadIdentifier
 
+MAX_KEY_BYTES = 1024
+"""S3's limit for a key."""
 MAX_LOG_PATH_BYTES = 700
-"""Keys are limited to 1,024 bytes by S3; this leaves room for what stands before the path."""
+"""Leaves room in a key for what stands before a log file's path."""
+MAX_PART_BYTES = 255
+"""A file name's limit on every common file system; keys must work there as well."""
 
 _DNS_1123 = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?\Z")
-_SESSION = re.compile(r"session_\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}_\d{6}(?:_\d{1,20})?\Z")
+_SESSION = re.compile(r"session_\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d_\d{6}(?:_\d{1,20})?\Z", re.ASCII)
 _HEX = re.compile(r"[0-9a-f]+\Z")
+_DOTS = frozenset({"", ".", ".."})
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udfff]")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]{0,63}\Z")
 
 
@@ -100,20 +106,28 @@ def version(value: str) -> str:
     return value
 
 
-def relative_path(value: str) -> str:
+def relative_path(value: str, *, max_bytes: int = MAX_LOG_PATH_BYTES) -> str:
     """Return `value` if it is a plain relative POSIX path that no store can misread, else raise."""
     parts = value.split("/")
+    size = _bytes(value)
     bad = (
-        not value
-        or len(value.encode("utf-8", "surrogatepass")) > MAX_LOG_PATH_BYTES
-        or any(part in {"", ".", ".."} for part in parts)
-        or any(ord(character) < 0x20 or ord(character) == 0x7F for character in value)
-        or any(0xD800 <= ord(character) <= 0xDFFF for character in value)
-        or "\\" in value
+        size > max_bytes
+        or not _DOTS.isdisjoint(parts)
+        or (size > MAX_PART_BYTES and any(_bytes(part) > MAX_PART_BYTES for part in parts))
+        or _UNSAFE.search(value) is not None
     )
     if bad:
         raise BadIdentifier(f"not a plain relative path: {_shown(value)}")
     return value
+
+
+def object_key(value: str) -> str:
+    """Return `value` if every store can hold an object under that key, else raise."""
+    return relative_path(value, max_bytes=MAX_KEY_BYTES)
+
+
+def _bytes(value: str) -> int:
+    return len(value.encode("utf-8", "surrogatepass"))
 
 
 def _shown(value: str) -> str:

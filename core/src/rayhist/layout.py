@@ -32,12 +32,12 @@ METADATA = "cluster-metadata"
 HISTORY = "cluster-history"
 FRONTENDS = "frontends"
 
+# ASCII, since other scripts' digits would come back as these; no leading zeros, for the same reason.
 _HOUR = r"\d{4}-\d{2}-\d{2}-\d{2}"
-_EVENT_FILE = re.compile(rf"([0-9a-f]{{56}})-({_HOUR})-(\d{{1,20}})(|\.jsonl|\.jsonl\.gz)\Z")
-_NUMBERED = re.compile(r"(\d{13})-(\d{6,})\.(zip|jsonl\.gz)\Z")
+_NUMBER = r"0|[1-9]\d{0,19}"
+_EVENT_FILE = re.compile(rf"([0-9a-f]{{56}})-({_HOUR})-({_NUMBER})(|\.jsonl|\.jsonl\.gz)\Z", re.ASCII)
+_NUMBERED = re.compile(r"(\d{13})-(\d{6}|[1-9]\d{6,19})\.(zip|jsonl\.gz)\Z", re.ASCII)
 _ENDPOINT = re.compile(r"/[\x21-\x7e]*\Z")
-_MAX_NAME_BYTES = 255
-"""A file name's limit on every common file system; keys must work there as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def key(reference: Reference) -> str:
 
 def parse(text: str) -> Reference:
     """The reference a key means.  Raises `BadIdentifier` for anything this layout does not know."""
-    ids.relative_path(text)
+    ids.object_key(text)
     top, _, rest = text.partition("/")
     parts = rest.split("/")
     try:
@@ -204,7 +204,7 @@ def _endpoint(reference: FetchedEndpoint) -> str:
     ):
         raise BadIdentifier(f"not an endpoint: {reference.endpoint!r}")
     name = "restful__" + path.removeprefix("/").replace("/", "__") + mark + query
-    if "/" in name or len(name) > _MAX_NAME_BYTES:
+    if "/" in name or len(name) > ids.MAX_PART_BYTES:
         raise BadIdentifier(f"endpoint cannot be a key: {reference.endpoint!r}")
     return f"{session_prefix(reference.session)}fetched_endpoints/{name}"
 
@@ -280,12 +280,12 @@ def _parse_history(parts: list[str]) -> Reference:
     session = Session(cluster, rest[0])
     folder, *below = rest[1:]
     if folder == "fetched_endpoints":
-        return _parse_endpoint(session, *below)
+        return _parse_endpoint(session, _only(below))
     if folder == "snapshots":
-        return SnapshotFile(session, *_parse_numbered("jsonl.gz", *below))
+        return SnapshotFile(session, *_parse_numbered("jsonl.gz", _only(below)))
     if folder == "index":
         return IndexFile(session, ids.version(below[0]), "/".join(_some(below[1:])))
-    return _parse_node(session, ids.hex_id(IdKind.NODE, folder), below)
+    return _parse_node(session, _hex(IdKind.NODE, folder), below)
 
 
 def _parse_node(session: Session, node: str, parts: list[str]) -> Reference:
@@ -295,12 +295,12 @@ def _parse_node(session: Session, node: str, parts: list[str]) -> Reference:
     if folder == "logs":
         return LogFile(session, node, "/".join(_some(below)))
     if folder == "log_packs":
-        return LogPack(session, node, *_parse_numbered("zip", *below))
+        return LogPack(session, node, *_parse_numbered("zip", _only(below)))
     if folder == "node_events":
-        return _parse_event_file(session, node, "", *below)
+        return _parse_event_file(session, node, "", _only(below))
     if folder == "job_events":
         job, name = below
-        return _parse_event_file(session, node, ids.hex_id(IdKind.JOB, job), name)
+        return _parse_event_file(session, node, _hex(IdKind.JOB, job), name)
     raise _unknown("/".join(parts))
 
 
@@ -308,7 +308,8 @@ def _parse_endpoint(session: Session, name: str) -> FetchedEndpoint:
     path, mark, query = name.partition("?")
     if not path.startswith("restful__"):
         raise _unknown(name)
-    return FetchedEndpoint(session, "/" + path[len("restful__") :].replace("__", "/") + mark + query)
+    endpoint = "/" + path[len("restful__") :].replace("__", "/") + mark + query
+    return FetchedEndpoint(session, canonical_endpoint(endpoint))  # KubeRay's collector spells some otherwise
 
 
 def _parse_numbered(suffix: str, name: str) -> tuple[int, int]:
@@ -323,6 +324,17 @@ def _parse_event_file(session: Session, node: str, job: str, name: str) -> Event
     if not match or match[1] != node:
         raise _unknown(name)
     return EventFile(session, node, job, match[2], int(match[3]), match[4])
+
+
+def _hex(kind: IdKind, text: str) -> str:
+    if ids.hex_id(kind, text) != text:  # in capitals it would come back as another key
+        raise _unknown(text)
+    return text
+
+
+def _only(parts: list[str]) -> str:
+    [part] = parts
+    return part
 
 
 def _some(parts: list[str]) -> list[str]:

@@ -4,24 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
+import secrets
 import shutil
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
+from typing import IO
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from rayhist.errors import ConfigError, Denied, Exists, NotFound, StorageError, Unavailable
+from rayhist.errors import (
+    BadIdentifier,
+    ConfigError,
+    Denied,
+    Exists,
+    NotFound,
+    RayhistError,
+    Unavailable,
+)
 from rayhist.hookspecs import hookimpl
-from rayhist.ids import relative_path
 from rayhist.kinds import StorageKind
-from rayhist.storage import Ability, ObjectInfo, Store, ThreadedStore
+from rayhist.storage import (
+    CHUNK_BYTES,
+    Ability,
+    ObjectInfo,
+    Store,
+    ThreadedStore,
+    checked_folder,
+    checked_key,
+    checked_prefix,
+)
 
 _TEMPORARY = ".rayhist-part-"
 _PAGE = 1000
+_ATTEMPTS = 10
+_NOT_THERE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,7 +53,11 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LocalStore(ThreadedStore):
-    """Objects as files; written to a temporary name and renamed, so that no reader sees a torn one."""
+    """Objects as files; written to a temporary name and renamed, so that no reader sees a torn one.
+
+    A file system cannot hold both an object `a` and an object `a/b`: the second one is refused with
+    `BadIdentifier`.  Listings do not follow symbolic links below the root.
+    """
 
     abilities = frozenset({Ability.PUT_IF_ABSENT, Ability.DURABLE})
 
@@ -42,70 +67,95 @@ class LocalStore(ThreadedStore):
         self.location = root.as_uri()
 
     def _path(self, key: str) -> Path:
-        return self._root / relative_path(key)
+        if _TEMPORARY in key:
+            raise BadIdentifier(f"{key}: names with {_TEMPORARY!r} are the store's own")
+        return self._root / key
 
     def _get(self, key: str, start: int, end: int | None) -> bytes:
-        with _errors(key), self._path(key).open("rb") as file:
+        with _reading(key), self._path(key).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            stop = size if end is None else min(end, size)
+            if start >= stop:
+                return b""
             file.seek(start)
-            return file.read(-1 if end is None else max(0, end - start))
+            return file.read(stop - start)
 
     def _put(self, key: str, data: bytes, if_absent: bool) -> ObjectInfo:
-        with self._temporary(key) as (path, temporary):
-            with temporary.open("wb") as file:
-                file.write(data)
-                self._flush(file.fileno())
-            self._publish(key, temporary, path, if_absent)
-        return self._head(key)
+        return self._write(key, lambda file: file.write(data), if_absent)
 
     def _put_file(self, key: str, path: Path) -> ObjectInfo:
-        with self._temporary(key) as (target, temporary):
-            with path.open("rb") as source, temporary.open("wb") as file:
-                shutil.copyfileobj(source, file, 1024 * 1024)
-                self._flush(file.fileno())
-            temporary.replace(target)
-        return self._head(key)
+        with contextlib.ExitStack() as stack:
+            with _reading(str(path)):
+                source = stack.enter_context(path.open("rb"))
+            return self._write(key, lambda file: shutil.copyfileobj(source, file, CHUNK_BYTES))
 
-    @contextlib.contextmanager
-    def _temporary(self, key: str) -> Iterator[tuple[Path, Path]]:
+    def _write(self, key: str, fill: Callable[[IO[bytes]], object], if_absent: bool = False) -> ObjectInfo:
         path = self._path(key)
-        with _errors(key):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=path.parent)
-            os.close(handle)
-            temporary = Path(name)
+        temporary = path.parent / f"{_TEMPORARY}{secrets.token_hex(8)}"
+        with _writing(key):
             try:
-                yield path, temporary
+                with self._create(temporary) as file:
+                    fill(file)
+                    file.flush()
+                    self._sync(file.fileno())
+                    info = _info(key, os.fstat(file.fileno()))
+                _publish(key, temporary, path, if_absent)
+                self._sync_folder(path.parent)
             finally:
                 temporary.unlink(missing_ok=True)
+        return info
 
-    @staticmethod
-    def _publish(key: str, temporary: Path, path: Path, if_absent: bool) -> None:
-        if not if_absent:
-            temporary.replace(path)
+    def _create(self, path: Path) -> IO[bytes]:
+        for _ in range(_ATTEMPTS):
+            self._make_folder(path.parent)
+            # A deletion beside us may take the empty folder away again.
+            with contextlib.suppress(FileNotFoundError):
+                return path.open("xb")
+        raise Unavailable(f"{path.parent} keeps being removed")
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder.is_dir():
             return
-        try:
-            os.link(temporary, path)
-        except FileExistsError as error:
-            raise Exists(f"{key}: exists already") from error
+        self._make_folder(folder.parent)
+        with contextlib.suppress(FileNotFoundError):
+            folder.mkdir(exist_ok=True)
+            self._sync_folder(folder.parent)
 
-    def _flush(self, descriptor: int) -> None:
+    def _sync_folder(self, folder: Path) -> None:
+        if self._options.fsync:  # a new name is durable only with its folder
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def _sync(self, descriptor: int) -> None:
         if self._options.fsync:
             os.fsync(descriptor)
 
     def _head(self, key: str) -> ObjectInfo:
         path = self._path(key)
-        with _errors(key):
+        with _reading(key):
             if not path.is_file():
                 raise NotFound(f"{key}: no such object in {self.location}")
             return _info(key, path.stat())
 
     def _delete(self, key: str) -> None:
-        with _errors(key):
-            self._path(key).unlink(missing_ok=True)
+        path = self._path(key)
+        with contextlib.suppress(NotFound), _reading(key):
+            path.unlink()
+            self._prune(path.parent)
+
+    def _prune(self, folder: Path) -> None:
+        """Remove the folders that became empty, so that none is listed that holds nothing."""
+        with contextlib.suppress(OSError):
+            while folder != self._root:
+                folder.rmdir()
+                folder = folder.parent
 
     async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
         """Walk the folders once, in key order; pages are taken on threads."""
-        walk = self._walk(prefix, after)
+        walk = self._walk(checked_prefix(prefix), after and checked_key(after))
         while page := await asyncio.to_thread(_take, walk):
             for info in page:
                 yield info
@@ -114,51 +164,67 @@ class LocalStore(ThreadedStore):
         return _take(self._walk(prefix, after))
 
     def _walk(self, prefix: str, after: str) -> Iterator[ObjectInfo]:
-        folder, _, _ = prefix.rpartition("/")
-        if folder:
-            relative_path(folder)
-        with _errors(prefix):
-            yield from self._scan(folder, prefix, after)
+        folder, slash, _ = prefix.rpartition("/")
+        with _reading(prefix or self.location):
+            yield from self._scan(folder + slash, prefix, after.encode())
 
-    def _scan(self, folder: str, prefix: str, after: str) -> Iterator[ObjectInfo]:
-        base = f"{folder}/" if folder else ""
+    def _scan(self, base: str, prefix: str, after: bytes) -> Iterator[ObjectInfo]:
+        """The objects below `base`, which is empty or ends in `/`."""
+        for key, entry in sorted(self._entries(base), key=lambda pair: pair[0].encode()):
+            if not key.startswith(prefix):
+                continue
+            if key.endswith("/"):
+                if key.encode() > after or after.startswith(key.encode()):
+                    yield from self._scan(key, prefix, after)
+            elif key.encode() > after:
+                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
+                    yield _info(key, entry.stat(follow_symlinks=False))
+
+    def _entries(self, base: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+        """Each file with its key, and each folder with its key and a `/`, by which it has to be sorted."""
         try:
-            entries = list(os.scandir(self._root / folder))
+            entries = os.scandir(self._root / base)
         except (FileNotFoundError, NotADirectoryError):
             return
-        # A folder sorts as `name/`, which is where its keys stand among the files beside it.
-        named = [(base + e.name + ("/" if e.is_dir() else ""), e) for e in entries if not _hidden(e.name)]
-        for key, entry in sorted(named, key=lambda pair: pair[0].encode("utf-8", "surrogateescape")):
-            if key.endswith("/"):
-                if key.startswith(prefix) or prefix.startswith(key):
-                    yield from self._scan(key[:-1], prefix, after)
-            elif key.startswith(prefix) and _later(key, after) and entry.is_file():
-                with contextlib.suppress(FileNotFoundError):  # deleted meanwhile
-                    yield _info(key, entry.stat())
+        with entries:
+            for entry in entries:
+                key = base + entry.name
+                if not _ours(key):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    yield key + "/", entry
+                elif entry.is_file(follow_symlinks=False):
+                    yield key, entry
 
     async def list_folders(self, prefix: str = "") -> list[str]:
-        return await asyncio.to_thread(self._folders, prefix)
+        return await asyncio.to_thread(self._folders, checked_folder(prefix))
 
     def _folders(self, prefix: str) -> list[str]:
-        folder = prefix.rstrip("/")
-        path = self._root / relative_path(folder) if folder else self._root
-        with _errors(prefix):
-            try:
-                return sorted(entry.name for entry in os.scandir(path) if entry.is_dir())
-            except (FileNotFoundError, NotADirectoryError):
-                return []
+        with _reading(prefix or self.location):
+            names = [key[len(prefix) : -1] for key, _ in self._entries(prefix) if key.endswith("/")]
+        return sorted(names, key=str.encode)
 
 
-def _hidden(name: str) -> bool:
-    return name.startswith(_TEMPORARY)
+def _ours(key: str) -> bool:
+    """Whether a file can be an object: not a temporary one, and not one that somebody else misnamed."""
+    try:
+        return _TEMPORARY not in checked_key(key)
+    except BadIdentifier:
+        return False
 
 
-def _later(key: str, after: str) -> bool:
-    return not after or key.encode("utf-8", "surrogateescape") > after.encode()
+def _publish(key: str, temporary: Path, path: Path, if_absent: bool) -> None:
+    if not if_absent:
+        temporary.replace(path)
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise Exists(f"{key}: exists already") from error
 
 
 def _take(walk: Iterator[ObjectInfo]) -> list[ObjectInfo]:
-    return [info for _, info in zip(range(_PAGE), walk, strict=False)]
+    return list(islice(walk, _PAGE))
 
 
 def _info(key: str, stat: os.stat_result) -> ObjectInfo:
@@ -169,19 +235,34 @@ def _info(key: str, stat: os.stat_result) -> ObjectInfo:
 
 
 @contextlib.contextmanager
-def _errors(key: str) -> Iterator[None]:
+def _reading(what: str) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
-        raise NotFound(f"{key}: no such object") from error
-    except PermissionError as error:
-        raise Denied(
-            f"{key}: {error.strerror}", remedy=f"let this user read and write {error.filename}"
-        ) from error
-    except StorageError:
-        raise
+    except _NOT_THERE as error:
+        raise NotFound(f"{what}: no such object") from error
     except OSError as error:
-        raise Unavailable(f"{key}: {error.strerror or error}") from error
+        raise _explained(what, error) from error
+
+
+@contextlib.contextmanager
+def _writing(key: str) -> Iterator[None]:
+    try:
+        yield
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        raise BadIdentifier(
+            f"{key}: cannot be an object, since a part of it is an object, or it is a folder"
+        ) from error
+    except OSError as error:
+        raise _explained(key, error) from error
+
+
+def _explained(what: str, error: OSError) -> RayhistError:
+    message = f"{what}: {error.strerror or error}"
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return Denied(message, remedy=f"let this user read and write {error.filename or what}")
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return Unavailable(message, remedy="free some space on that disk, or raise the quota")
+    return Unavailable(message)
 
 
 def open_store(url: str, options: Options) -> Store:
@@ -192,9 +273,17 @@ def open_store(url: str, options: Options) -> Store:
             f"{url}: a file URL names no host", remedy="write three slashes: file:///var/lib/rayhist"
         )
     path = unquote(parts.path)
-    if not path:
+    if not path or "\0" in path:
         raise ConfigError(f"{url}: no folder given", remedy="for example file:///var/lib/rayhist")
-    return LocalStore(Path(path).expanduser().absolute(), options)
+    if parts.query or parts.fragment:
+        raise ConfigError(f"{url}: '?' and '#' have a meaning in URLs", remedy="write them as %3F and %23")
+    try:
+        root = Path(path).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigError(f"{url}: {error}", remedy="write the whole path") from error
+    if root.exists() and not root.is_dir():
+        raise ConfigError(f"{url}: is a file, not a folder", remedy="name a folder, or a place for one")
+    return LocalStore(root, options)
 
 
 @hookimpl

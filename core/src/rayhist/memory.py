@@ -15,9 +15,8 @@ import msgspec
 
 from rayhist.errors import Exists, NotFound
 from rayhist.hookspecs import hookimpl
-from rayhist.ids import relative_path
 from rayhist.kinds import StorageKind
-from rayhist.storage import Ability, ObjectInfo, Store
+from rayhist.storage import Ability, ObjectInfo, Store, checked_key, checked_prefix
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,30 +34,36 @@ class MemoryStore(Store):
         return self._find(key)[1][start:end]
 
     async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
-        if if_absent and key in self._objects:
+        if if_absent and checked_key(key) in self._objects:
             raise Exists(f"{key}: exists already")
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
-        info = ObjectInfo(key=relative_path(key), size=len(data), modified=datetime.now(UTC), etag=digest)
+        info = ObjectInfo(key=checked_key(key), size=len(data), modified=datetime.now(UTC), etag=digest)
         self._objects[key] = (info, bytes(data))
         return info
 
     async def put_file(self, key: str, path: Path) -> ObjectInfo:
-        return await self.put(key, path.read_bytes())  # noqa: ASYNC240 - it all stays in memory anyway
+        try:
+            data = path.read_bytes()  # noqa: ASYNC240 - it all stays in memory anyway
+        except OSError as error:
+            raise NotFound(f"{path}: {error.strerror}") from error
+        return await self.put(key, data)
 
     async def head(self, key: str) -> ObjectInfo:
         return self._find(key)[0]
 
     async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
+        checked_prefix(prefix)
+        first = (after and checked_key(after)).encode()
         for key in sorted(self._objects, key=str.encode):
-            if key.startswith(prefix) and key.encode() > after.encode() and key in self._objects:
+            if key.startswith(prefix) and key.encode() > first and key in self._objects:
                 yield self._objects[key][0]
 
     async def delete(self, key: str) -> None:
-        self._objects.pop(key, None)
+        self._objects.pop(checked_key(key), None)
 
     def _find(self, key: str) -> tuple[ObjectInfo, bytes]:
         try:
-            return self._objects[key]
+            return self._objects[checked_key(key)]
         except KeyError:
             raise NotFound(f"{key}: no such object in {self.location}") from None
 

@@ -4,7 +4,9 @@ A backend implements six methods of `Store`; the others have defaults in terms o
 overridden where the backend can do better.  Everything is async; a blocking SDK derives from
 `ThreadedStore` instead and writes plain functions.  Only the errors of `rayhist.errors` leave a store.
 
-Keys are relative to the store's root, separated by `/`, and never begin or end with one.
+Keys are relative to the store's root, separated by `/`, and never begin or end with one.  Every operation
+refuses a key that `checked_key` refuses, a prefix that `checked_prefix` refuses, and so on, with
+`BadIdentifier`; `ThreadedStore` does that by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from typing import Self
 
 import msgspec
 
-from rayhist.errors import NotFound
+from rayhist import ids
+from rayhist.errors import BadIdentifier, NotFound
 
 CHUNK_BYTES = 1024 * 1024
 
@@ -28,8 +31,9 @@ class Ability(StrEnum):
     """What a store can do beyond the basics.  The contract tests read it from the store."""
 
     PUT_IF_ABSENT = "put-if-absent"
+    """`put(..., if_absent=True)`: of any number of writers at once, one wins and the others get `Exists`."""
     DURABLE = "durable"
-    READ_ONLY = "read-only"
+    """What was written is still there after a restart of everything."""
 
 
 class ObjectInfo(msgspec.Struct, frozen=True):
@@ -39,6 +43,25 @@ class ObjectInfo(msgspec.Struct, frozen=True):
     size: int
     modified: datetime | None = None
     etag: str | None = None
+
+
+def checked_key(key: str) -> str:
+    """Return `key` if it may name an object, else raise `BadIdentifier`."""
+    return ids.object_key(key)
+
+
+def checked_prefix(prefix: str) -> str:
+    """Return `prefix` if it is empty or a key, with or without a `/` behind, else raise `BadIdentifier`."""
+    if prefix:
+        ids.object_key(prefix.removesuffix("/"))
+    return prefix
+
+
+def checked_folder(prefix: str) -> str:
+    """Return `prefix` if it is empty or a key with a `/` behind it, else raise `BadIdentifier`."""
+    if prefix and not prefix.endswith("/"):
+        raise BadIdentifier(f"not a folder: {prefix!r}", remedy="a folder's prefix ends in '/'")
+    return checked_prefix(prefix)
 
 
 class Store(ABC):
@@ -52,7 +75,7 @@ class Store(ABC):
     async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
         """Return the bytes `[start, end)`; an `end` beyond the object is cut, a `start` beyond it is `b""`.
 
-        Raises `NotFound` if there is no such object.
+        `start` is not negative.  Raises `NotFound` if there is no such object, whatever the range.
         """
 
     @abstractmethod
@@ -61,7 +84,10 @@ class Store(ABC):
 
     @abstractmethod
     async def put_file(self, key: str, path: Path) -> ObjectInfo:
-        """Write the file's bytes as one object, in constant memory."""
+        """Write the file's bytes as one object, in constant memory.
+
+        Raises `NotFound` if there is no such file.
+        """
 
     @abstractmethod
     async def head(self, key: str) -> ObjectInfo:
@@ -79,13 +105,14 @@ class Store(ABC):
         """Remove the object; a missing one is no error."""
 
     async def list_folders(self, prefix: str = "") -> list[str]:
-        """Return the distinct next path parts below `prefix` (which ends in `/` or is empty), sorted."""
+        """Return the distinct next path parts below `prefix` (empty, or ending in `/`), in byte order."""
         names = set()
+        checked_folder(prefix)
         async for info in self.list_objects(prefix):
             name, slash, _ = info.key[len(prefix) :].partition("/")
             if slash:
                 names.add(name)
-        return sorted(names)
+        return sorted(names, key=str.encode)
 
     async def exists(self, key: str) -> bool:
         try:
@@ -97,13 +124,16 @@ class Store(ABC):
     async def stream(
         self, key: str, *, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES
     ) -> AsyncIterator[bytes]:
-        """Yield the bytes `[start, end)` in pieces, in constant memory."""
-        while end is None or start < end:
+        """Yield the bytes `[start, end)` in pieces, in constant memory.
+
+        Raises `NotFound` if there is no such object.
+        """
+        while True:
             stop = start + chunk_bytes if end is None else min(start + chunk_bytes, end)
             piece = await self.get(key, start=start, end=stop)
             if piece:
                 yield piece
-            if len(piece) < stop - start:
+            if stop == end or len(piece) < chunk_bytes:
                 return
             start = stop
 
@@ -122,30 +152,30 @@ class Store(ABC):
 
 
 class ThreadedStore(Store):
-    """A store over a blocking SDK: implement the `_…` methods, and they run on threads."""
+    """A store over a blocking SDK: implement the `_…` methods, and they run on threads with checked keys."""
 
     async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
-        return await asyncio.to_thread(self._get, key, start, end)
+        return await asyncio.to_thread(self._get, checked_key(key), start, end)
 
     async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
-        return await asyncio.to_thread(self._put, key, data, if_absent)
+        return await asyncio.to_thread(self._put, checked_key(key), data, if_absent)
 
     async def put_file(self, key: str, path: Path) -> ObjectInfo:
-        return await asyncio.to_thread(self._put_file, key, path)
+        return await asyncio.to_thread(self._put_file, checked_key(key), path)
 
     async def head(self, key: str) -> ObjectInfo:
-        return await asyncio.to_thread(self._head, key)
+        return await asyncio.to_thread(self._head, checked_key(key))
 
     async def delete(self, key: str) -> None:
-        await asyncio.to_thread(self._delete, key)
+        await asyncio.to_thread(self._delete, checked_key(key))
 
     async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
-        while True:
-            page = await asyncio.to_thread(self._list_page, prefix, after)
+        checked_prefix(prefix)
+        if after:
+            checked_key(after)
+        while page := await asyncio.to_thread(self._list_page, prefix, after):
             for info in page:
                 yield info
-            if not page:
-                return
             after = page[-1].key
 
     @abstractmethod
@@ -173,9 +203,9 @@ class Prefixed(Store):
 
     def __init__(self, store: Store, folder: str) -> None:
         self._store = store
-        self._prefix = folder.strip("/") + "/"
+        self._prefix = checked_key(folder.strip("/")) + "/"
         self.abilities = store.abilities
-        self.location = store.location
+        self.location = f"{store.location.rstrip('/')}/{self._prefix[:-1]}"
 
     def _outer(self, key: str) -> str:
         return self._prefix + key
@@ -203,8 +233,19 @@ class Prefixed(Store):
     async def list_folders(self, prefix: str = "") -> list[str]:
         return await self._store.list_folders(self._outer(prefix))
 
+    async def exists(self, key: str) -> bool:
+        return await self._store.exists(self._outer(key))
+
+    def stream(
+        self, key: str, *, start: int = 0, end: int | None = None, chunk_bytes: int = CHUNK_BYTES
+    ) -> AsyncIterator[bytes]:
+        return self._store.stream(self._outer(key), start=start, end=end, chunk_bytes=chunk_bytes)
+
     async def delete(self, key: str) -> None:
         await self._store.delete(self._outer(key))
+
+    async def delete_many(self, keys: Iterable[str]) -> None:
+        await self._store.delete_many([self._outer(key) for key in keys])
 
     async def close(self) -> None:
         await self._store.close()
