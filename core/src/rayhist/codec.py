@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import msgspec
 
@@ -16,7 +17,12 @@ from rayhist.errors import DataError
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAX_LINE_BYTES = 64 * 1024 * 1024
+"""A longer line is skipped."""
+MAX_ARRAY_BYTES = 1024 * 1024 * 1024
+"""A longer array is not read: all of it would have to be in memory."""
 _PIECE = 256 * 1024
+_INFLATED = 1024 * 1024
+_BROKEN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class Damage(msgspec.Struct):
@@ -41,69 +47,87 @@ def decode(data: bytes, damage: Damage) -> Iterator[bytes]:
 
     Lines are not validated here: their reader does that as it decodes them.
     """
-    pieces = _inflate(data, damage) if data.startswith(GZIP_MAGIC) else iter([data])
+    pieces = _inflate(data, damage) if data.startswith(GZIP_MAGIC) else _cut(data)
     first = next(pieces, b"")
     if first.lstrip()[:1] == b"[":
-        yield from _array(first + b"".join(pieces), damage)
-        return
-    yield from _lines(first, pieces, damage)
+        yield from _array(chain([first], pieces), damage)
+    else:
+        yield from _lines(chain([first], pieces), damage)
+
+
+def _cut(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + _INFLATED] for start in range(0, len(data), _INFLATED))
 
 
 def _inflate(data: bytes, damage: Damage) -> Iterator[bytes]:
     """Inflate member after member; a file that was appended to by restarts has several."""
-    view = memoryview(data)
-    while view.nbytes:
+    rest = memoryview(data)
+    while rest.nbytes:
         inflater = zlib.decompressobj(wbits=31)
         try:
-            for start in range(0, view.nbytes, _PIECE):
-                if piece := inflater.decompress(view[start : start + _PIECE]):
-                    yield piece
+            for start in range(0, rest.nbytes, _PIECE):
+                yield from _bounded(inflater, rest[start : start + _PIECE])
                 if inflater.eof:
-                    view = (
-                        view[start + _PIECE - len(inflater.unused_data) :]
-                        if inflater.unused_data
-                        else view[:0]
-                    )
                     break
-            else:
-                damage.note("the gzip stream ends early")
-                return
         except zlib.error as error:
             damage.note(f"the gzip stream is broken: {error}")
             return
-        if view.nbytes and bytes(view[:2]) != GZIP_MAGIC:
+        if not inflater.eof:
+            damage.note("the gzip stream ends early")
+            return
+        rest = rest[min(start + _PIECE, rest.nbytes) - len(inflater.unused_data) :]
+        if rest.nbytes and bytes(rest[:2]) != GZIP_MAGIC:
             damage.note("bytes follow the gzip stream")
             return
 
 
-def _lines(first: bytes, pieces: Iterator[bytes], damage: Damage) -> Iterator[bytes]:
-    rest = first
+def _bounded(inflater: zlib._Decompress, packed: memoryview) -> Iterator[bytes]:
+    """Inflate in pieces of bounded size, since a few bytes may inflate to a thousand times as many."""
+    piece = inflater.decompress(packed, _INFLATED)
+    while piece:
+        yield piece
+        piece = inflater.decompress(inflater.unconsumed_tail, _INFLATED)
+
+
+def _lines(pieces: Iterable[bytes], damage: Damage) -> Iterator[bytes]:
+    held = bytearray()
+    skipping = False
     for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from filter(None, map(bytes.strip, whole))
-        if len(rest) > MAX_LINE_BYTES:
+        cut = piece.rfind(b"\n") + 1
+        if cut:
+            whole = piece[:cut] if skipping else bytes(held) + piece[:cut]
+            lines = whole.split(b"\n")
+            yield from filter(None, map(bytes.strip, lines[1:] if skipping else lines))
+            held, skipping = bytearray(), False
+        if not skipping:
+            held += piece[cut:]
+        if len(held) > MAX_LINE_BYTES:
             damage.note(f"a line is longer than {MAX_LINE_BYTES} bytes")
-            return
-    *whole, rest = rest.split(b"\n")
-    yield from filter(None, map(bytes.strip, whole))
-    if rest := rest.strip():
-        yield from _last(rest, damage)
+            held, skipping = bytearray(), True
+    if last := bytes(held).strip():
+        yield from _last(last, damage)
 
 
 def _last(line: bytes, damage: Damage) -> Iterator[bytes]:
     """A last line without its line break: whole (KubeRay's writer) or torn (a crash)."""
     try:
         msgspec.json.decode(line, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _BROKEN:
         damage.note("the last line is torn")
         return
     yield line
 
 
-def _array(data: bytes, damage: Damage) -> Iterator[bytes]:
+def _array(pieces: Iterable[bytes], damage: Damage) -> Iterator[bytes]:
+    data = bytearray()
+    for piece in pieces:
+        data += piece
+        if len(data) > MAX_ARRAY_BYTES:
+            damage.note(f"the JSON array is longer than {MAX_ARRAY_BYTES} bytes")
+            return
     try:
         values = msgspec.json.decode(data, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _BROKEN as error:
         damage.note(f"the JSON array is broken: {error}")
         return
     for value in values:
@@ -114,5 +138,5 @@ def decode_json(data: bytes, what: str) -> object:
     """Decode one JSON document.  Raises `DataError` that names `what`."""
     try:
         return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except _BROKEN as error:
         raise DataError(f"{what}: not JSON: {error}") from error

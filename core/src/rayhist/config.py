@@ -11,6 +11,8 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import date, time
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -38,17 +40,26 @@ class Secret:
 
     def reveal(self) -> str:
         """Read the value now, so that a rotated file is seen.  Raises `ConfigError` if it is not there."""
-        if self._where == "env":
-            value = os.environ.get(self._place)
-            if value is None:
-                raise ConfigError(
-                    f"environment variable {self._place} is not set", remedy="set it to the secret"
-                )
-            return value
+        value = self._from_environment() if self._where == "env" else self._from_file()
+        if not value:
+            raise ConfigError(
+                f"the secret in {self._where} {self._place} is empty", remedy="put the secret there"
+            )
+        return value
+
+    def _from_environment(self) -> str:
+        value = os.environ.get(self._place)
+        if value is None:
+            raise ConfigError(f"environment variable {self._place} is not set", remedy="set it to the secret")
+        return value
+
+    def _from_file(self) -> str:
         try:
             return Path(self._place).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"secret file {self._place} cannot be read: {error}") from error
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"secret file {self._place} cannot be read: {error}", remedy="check the path and its mode"
+            ) from error
 
     def describe(self) -> dict[str, str]:
         return {self._where: self._place}
@@ -67,12 +78,12 @@ class ByteSize(int):
     @classmethod
     def parse(cls, value: object) -> ByteSize:
         if isinstance(value, int) and not isinstance(value, bool):
-            number: float = value
+            number = Fraction(value)
         else:
-            match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(value))
+            match = re.fullmatch(r"\s*([0-9]{1,30}(?:\.[0-9]{1,30})?)\s*([A-Za-z]*)\s*", str(value))
             if not match or match[2].lower() not in cls._UNITS:
                 raise ValueError(f"not a number of bytes: {value!r} (write 512MiB, 20GiB, …)")
-            number = float(match[1]) * cls._UNITS[match[2].lower()]
+            number = Fraction(match[1]) * cls._UNITS[match[2].lower()]
         if number < 0:
             raise ValueError(f"a number of bytes cannot be negative: {value!r}")
         return cls(number)
@@ -209,7 +220,12 @@ class Config(Section, frozen=True, kw_only=True):
 
 def _user_folder(variable: str, default: str) -> Path:
     base = os.environ.get(variable)
-    return (Path(base) if base else Path.home() / default) / "rayhist"
+    try:
+        return (Path(base) if base else Path.home() / default) / "rayhist"
+    except RuntimeError as error:  # a container's user without an entry in the password file
+        raise ConfigError(
+            f"no home folder: {error}", remedy=f"set [storage] url and [cache] path, or ${variable}"
+        ) from error
 
 
 _T = TypeVar("_T")
@@ -227,8 +243,9 @@ def load(path: str | None = None, environment: Mapping[str, str] | None = None) 
     try:
         return convert(tree, Config, "$")
     except ConfigError as error:
-        where = f"{path}: " if path else ""
-        raise ConfigError(f"{where}{error}", remedy=error.remedy or "see: rayhist config schema") from error
+        laid_over = [f"${name}" for name in sorted(environment) if name.startswith(ENVIRONMENT)]
+        where = " with ".join(filter(None, [path, ", ".join(laid_over)]))
+        raise ConfigError(f"{where}: {error}", remedy=error.remedy or "see: rayhist config schema") from error
 
 
 def convert(value: object, to: type[_T], path: str) -> _T:
@@ -236,7 +253,10 @@ def convert(value: object, to: type[_T], path: str) -> _T:
     try:
         return msgspec.convert(value, to, dec_hook=_decode, strict=True)
     except msgspec.ValidationError as error:
-        raise ConfigError(str(error).replace("`$", f"`{path}"), remedy=None) from error
+        message = str(error)
+        if "`$" not in message:  # a mistake at the top comes without its place
+            message += " - at `$`"
+        raise ConfigError(message.replace("`$", f"`{path}"), remedy=None) from error
 
 
 def to_builtins(value: object) -> Any:
@@ -285,7 +305,7 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
     try:
         tree = _parse(text, path.suffix.lower())
-    except ValueError as error:  # TOMLDecodeError and JSONDecodeError are ValueErrors
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and JSONDecodeError are ValueErrors
         raise ConfigError(f"{path}: {error}") from error
     if not isinstance(tree, dict):
         raise ConfigError(f"{path}: the file must be a table of sections")
@@ -323,8 +343,9 @@ def _overlay(tree: dict[str, Any], environment: Mapping[str, str]) -> None:
 
 
 def _value(text: str) -> Any:
-    """A TOML value, and failing that the text itself."""
+    """A TOML value, and failing that the text itself; no option is a date, so a date is a text."""
     try:
-        return tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
-    except tomllib.TOMLDecodeError:
+        value = tomllib.loads(f"value = {text}")["value"] if "\n" not in text else text
+    except (tomllib.TOMLDecodeError, RecursionError):
         return text
+    return text if isinstance(value, date | time) else value

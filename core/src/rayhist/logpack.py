@@ -28,10 +28,25 @@ from rayhist import ids
 from rayhist.errors import BadIdentifier, DataError
 
 FILES_MEMBER = "files.json"
-_RANGE = re.compile(r"ranges/([0-9a-z-]{1,64})/(\d{20})-(\d{20})\Z")
+_RANGE = re.compile(r"ranges/([0-9a-z-]{1,64})/([0-9]{20})-([0-9]{20})\Z")
 _FILE_ID = re.compile(r"[0-9a-z-]{1,64}\Z")
 _LOCAL_HEADER = struct.Struct("<4s5H3L2H")
 _LOCAL_MAGIC = b"PK\x03\x04"
+_MAX_GROWTH = 64 * 1024
+"""What deflate adds to incompressible bytes is far less, for any range."""
+_BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    KeyError,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,  # an encrypted member; also NotImplementedError and RecursionError
+    DataError,
+    msgspec.MsgspecError,
+)
+"""What the standard library raises for a ZIP that is none."""
 MAX_MEMBER_BYTES = 64 * 1024 * 1024
 """No range is longer, so that a reader's memory is bounded; the writer splits."""
 
@@ -90,8 +105,7 @@ class PackWriter:
 
     def name(self, file: PackedFile) -> None:
         """Say what a file is called now; needed before its first range, and when it was renamed."""
-        if not _FILE_ID.match(file.id):
-            raise BadIdentifier(f"not a file id: {file.id!r}")
+        _checked_id(file.id)
         ids.relative_path(file.path)
         self._files[file.id] = file
 
@@ -127,22 +141,20 @@ def read_table(file: IO[bytes] | bytes, what: str) -> Table:
     """Read the table of contents.  Raises `DataError` that names `what` if it cannot be believed."""
     try:
         with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
-            files = msgspec.json.decode(archive.read(FILES_MEMBER), type=list[PackedFile])
-            entries = list(_entries(archive))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        KeyError,
-        msgspec.MsgspecError,
-        UnicodeDecodeError,
-        EOFError,
-    ) as error:
+            return Table(files=_files(archive), ranges=list(_entries(archive)))
+    except _BROKEN as error:
         raise DataError(f"{what}: not a log pack: {error}") from error
-    except (NotImplementedError, RuntimeError, struct.error, OSError) as error:
-        raise DataError(f"{what}: not a log pack: {error}") from error
+
+
+def _files(archive: zipfile.ZipFile) -> list[PackedFile]:
+    if archive.getinfo(FILES_MEMBER).file_size > MAX_MEMBER_BYTES:
+        raise DataError(f"{FILES_MEMBER} is too long")
+    files = msgspec.json.decode(archive.read(FILES_MEMBER), type=list[PackedFile])
     for packed in files:
-        ids.relative_path(packed.path)
-    return Table(files=files, ranges=entries)
+        _checked_id(packed.id)
+        for path in (packed.path, *packed.previous):
+            ids.relative_path(path)
+    return files
 
 
 def _entries(archive: zipfile.ZipFile) -> Iterator[RangeEntry]:
@@ -153,9 +165,16 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[RangeEntry]:
         start, end = int(match[2]), int(match[3])
         if end - start != info.file_size or info.file_size > MAX_MEMBER_BYTES:
             raise DataError(f"{info.filename}: the name says {end - start} bytes, the pack {info.file_size}")
+        if info.header_offset < 0 or info.compress_size > info.file_size + _MAX_GROWTH:
+            raise DataError(f"{info.filename}: its place in the pack is impossible")
         yield RangeEntry(
             match[1], start, end, info.header_offset, info.compress_size, info.compress_type, info.CRC
         )
+
+
+def _checked_id(file_id: str) -> None:
+    if not _FILE_ID.match(file_id):
+        raise BadIdentifier(f"not a file id: {file_id!r}")
 
 
 def member_span(entry: RangeEntry) -> tuple[int, int]:

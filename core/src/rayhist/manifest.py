@@ -109,5 +109,5 @@ def _read(data: bytes, kind: type[_T], what: str) -> _T:
         return kind()
     try:
         return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{what}: {error}") from error
