@@ -5,8 +5,9 @@ Group = role (`rayhist.storage`), entry name = the word in the configuration (`s
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import Distribution, EntryPoint, distributions
 from typing import Any, TypeVar, cast
 
@@ -15,7 +16,7 @@ import pluggy
 
 from rayhist import hookspecs, kinds
 from rayhist.config import convert
-from rayhist.errors import PluginError
+from rayhist.errors import ConfigError, PluginError
 
 ROLES: dict[str, type[kinds.Kind]] = {
     "storage": kinds.StorageKind,
@@ -77,22 +78,38 @@ class Plugins:
         return self._kind("command", name, kinds.Command)
 
     def storage_for(self, url: str) -> kinds.StorageKind:
-        """The backend for a URL: the one named like its scheme, else one that lists the scheme."""
+        """The backend for a URL: the one named like its scheme, else the one that lists the scheme.
+
+        Raises `ConfigError` if the URL has no scheme, and `PluginError` if no backend or several know it.
+        """
         scheme, colon, _ = url.partition(":")
-        if not colon or not scheme:
-            raise PluginError(
+        if not colon or not scheme or "/" in scheme:
+            raise ConfigError(
                 f"storage URL {url!r} has no scheme", remedy="for example file:///var/lib/rayhist"
             )
+        scheme = scheme.lower()
         if ("storage", scheme) in self._entries:
             return self.storage(scheme)
+        knowing, broken = self._listing(scheme)
+        if len(knowing) > 1:
+            raise PluginError(
+                f"{url}: {' and '.join(map(str, knowing))} both know the scheme {scheme!r}",
+                remedy="uninstall one of them, or begin the URL with a backend's name",
+            )
+        if not knowing:
+            raise self._unknown("storage", scheme, broken)
+        return self.storage(knowing[0].name)
+
+    def _listing(self, scheme: str) -> tuple[list[Found], list[Found]]:
+        """The backends that list a scheme, and those that cannot be asked; a broken one stops nothing."""
+        knowing, broken = [], []
         for found in self.found("storage"):
             try:
-                kind = self.storage(found.name)
+                if scheme in self.storage(found.name).schemes:
+                    knowing.append(found)
             except PluginError:
-                continue  # a broken plugin that nobody chose stops nothing
-            if scheme in kind.schemes:
-                return kind
-        raise self._unknown("storage", scheme)
+                broken.append(found)
+        return knowing, broken
 
     def _kind(self, role: str, name: str, expected: type[_KindT]) -> _KindT:
         key = (role, name)
@@ -124,21 +141,33 @@ class Plugins:
 
     def _call(self, found: Found, plugin: object) -> object:
         if self._manager.get_name(plugin) is None:
-            self._manager.register(plugin, name=f"{found.role}:{found.name}")
-            try:
-                self._manager.check_pending()
-            except pluggy.PluginValidationError as error:
-                raise PluginError(f"{found} has an unknown hook: {error}") from error
+            self._register(found, plugin)
         hook = f"rayhist_{found.role}"
         others = [other for other in self._manager.get_plugins() if other is not plugin]
         try:
             return self._manager.subset_hook_caller(hook, remove_plugins=others)()
         except Exception as error:
-            raise PluginError(f"{found}: its hook {hook} failed: {error}") from error
+            raise PluginError(
+                f"{found}: its hook {hook} failed: {type(error).__name__}: {error}",
+                remedy=f"report it to the authors of {found.distribution}, or do without the plugin",
+            ) from error
 
-    def _unknown(self, role: str, name: str) -> PluginError:
+    def _register(self, found: Found, plugin: object) -> None:
+        try:
+            self._manager.register(plugin, name=f"{found.role}:{found.name}")
+            self._manager.check_pending()
+        except (pluggy.PluginValidationError, ValueError) as error:
+            self._manager.unregister(plugin)  # or it would make every later check fail
+            raise PluginError(
+                f"{found} has a hook this core does not know: {error}",
+                remedy=f"upgrade rayhist or {found.distribution}",
+            ) from error
+
+    def _unknown(self, role: str, name: str, broken: Sequence[Found] = ()) -> PluginError:
         installed = ", ".join(found.name for found in self.found(role)) or "none"
         remedy = f"currently installed: {installed}"
+        if broken:
+            remedy += f" (broken: {', '.join(found.name for found in broken)}; see: rayhist plugins -v)"
         if role == "storage":
             remedy += f"; try: pip install rayhist-storage-{name}"
         return PluginError(f"no {role} plugin is called {name!r}", remedy=remedy)
@@ -146,12 +175,16 @@ class Plugins:
 
 def _validated(found: Found, kind: object) -> kinds.Kind:
     expected = ROLES[found.role]
+    authors = f"report it to the authors of {found.distribution}"
     if not isinstance(kind, expected):
         raise PluginError(
-            f"{found}: its hook rayhist_{found.role} returned {type(kind).__name__}, not {expected.__name__}"
+            f"{found}: its hook rayhist_{found.role} returned {type(kind).__name__}, not {expected.__name__}",
+            remedy=authors,
         )
     if kind.name != found.name:
-        raise PluginError(f"{found} calls itself {kind.name!r}; it must have its entry point's name")
+        raise PluginError(
+            f"{found} calls itself {kind.name!r}; it must have its entry point's name", remedy=authors
+        )
     if kind.api != kinds.API:
         raise PluginError(
             f"{found} was written for interface {kind.api}, this core speaks {kinds.API}",
@@ -171,14 +204,23 @@ def options_of(kind: Any, given: dict[str, Any], path: str) -> Any:
 def _scan(found: Iterable[Distribution]) -> Iterator[tuple[Found, EntryPoint]]:
     seen = set()
     for distribution in found:
-        name = distribution.metadata["Name"] or "?"
-        if name in seen:  # a second copy further down sys.path is not the one that is imported
+        name = _metadata(distribution, "Name")
+        normal = re.sub(r"[-_.]+", "-", name).lower()
+        if normal in seen:  # a second copy further down sys.path is not the one that is imported
             continue
-        seen.add(name)
+        seen.add(normal)
         for entry in distribution.entry_points:
             prefix, _, role = entry.group.rpartition(".")
             if prefix == hookspecs.PROJECT and role in ROLES:
-                yield Found(role, entry.name, name, distribution.version, entry.value), entry
+                version = _metadata(distribution, "Version")
+                yield Found(role, entry.name, name, version, entry.value), entry
+
+
+def _metadata(distribution: Distribution, field: str) -> str:
+    known = distribution.metadata
+    if field not in known:  # a half-removed distribution
+        return "?"
+    return known[field]
 
 
 def loaded_modules() -> frozenset[str]:
