@@ -59,17 +59,19 @@ async def replay(
     session: Session,
     path: Path,
     *,
+    inventory: Inventory | None = None,
     progress: Progress | None = None,
     clock: Clock | None = None,
     lost_after_s: float = 120.0,
 ) -> Report:
     """Build the session's index in the new file `path`, and return the report that is also stored in it.
 
+    `inventory` is what the archive has of the session, if the caller has listed it already.
     One unreadable object costs that object.  Raises `NotFound` if there is no such session, and
     `Unavailable` or `Denied` as the store does: an index of a half-read session is never written.
     """
     progress = progress or Progress()
-    inventory = await take(store, session)
+    inventory = inventory or await take(store, session)
     progress.total_bytes = inventory.event_bytes
     report = Report(digest=inventory.digest(), unknown_objects=inventory.unknown[:100])
     writer = IndexWriter(path)

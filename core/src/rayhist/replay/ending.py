@@ -27,10 +27,15 @@ def decide(
         )
         return End(ended=True, at_ms=marker.end_ms, reason=reason)
     seen = last_seen_ms(inventory, marker, manifests)
-    patience_s = max(lost_after_s, _HEARTBEATS_MISSED * marker.heartbeat_interval_s)
-    if seen and now_ms - seen <= patience_s * 1000 and marker.last_seen_ms:
+    if seen and marker.last_seen_ms and not overdue(seen, marker, now_ms, lost_after_s):
         return End(ended=False, at_ms=seen, reason="")
     return End(ended=True, at_ms=seen, reason="The cluster was lost: it ended without saying so.")
+
+
+def overdue(seen_ms: int, marker: SessionMarker, now_ms: int, lost_after_s: float) -> bool:
+    """Whether a session last heard of at `seen_ms` counts as lost now."""
+    patience_s = max(lost_after_s, _HEARTBEATS_MISSED * marker.heartbeat_interval_s)
+    return now_ms - seen_ms > patience_s * 1000
 
 
 def last_seen_ms(inventory: Inventory, marker: SessionMarker, manifests: Mapping[str, NodeManifest]) -> int:

@@ -43,11 +43,13 @@ class Inventory(msgspec.Struct):
         return sorted({node for item in items if (node := getattr(item.reference, "node", ""))})
 
     def digest(self) -> str:
-        """Names this state of the inputs: changes when an object comes, goes, or changes its size."""
+        """Names this state of the inputs: changes when an object comes, goes, or is written anew."""
         state = hashlib.blake2b(digest_size=12)
         lists = (self.events, self.log_packs, self.log_files, self.manifests, self.snapshots, self.endpoints)
-        for item in (item for one in lists for item in one):
-            state.update(f"{item.info.key}\0{item.info.size}\0{item.info.etag}\n".encode())
+        infos = [item.info for one in lists for item in one]
+        for info in (*infos, self.marker):
+            if info is not None:
+                state.update(f"{info.key}\0{info.size}\0{info.etag}\n".encode())
         return state.hexdigest()
 
 
