@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,20 @@ _INDEXED = {
 """Columns that are looked up often; the order columns are indexed as well."""
 
 
+_RANGES = """
+SELECT start, "end", key, member FROM log_ranges
+WHERE node = :node AND path = :path AND "end" > :start AND start < :stop
+"""
+_BACKWARDS = _RANGES + "ORDER BY start DESC LIMIT :limit"
+_FORWARDS = (
+    _RANGES
+    # The ranges are disjoint, so the first one that counts is found without reading those before it.
+    + """AND start >= coalesce((SELECT max(start) FROM log_ranges
+        WHERE node = :node AND path = :path AND start <= :start), 0)
+    ORDER BY start LIMIT :limit"""
+)
+
+
 class LogRange(msgspec.Struct, frozen=True):
     """Bytes `[start, end)` of a log file: the archive's key, and for a pack the member (`RangeEntry`)."""
 
@@ -65,7 +80,45 @@ class LogFileRow(msgspec.Struct, frozen=True):
     missing: int = 0
 
 
-class IndexWriter:
+class LogTables(ABC):
+    """Which log files there are, and where their bytes stand: an index can tell, and its writer too."""
+
+    @property
+    @abstractmethod
+    def database(self) -> sqlite3.Connection:
+        """A connection that this thread may use now."""
+
+    def log_files(self, node: str) -> list[LogFileRow]:
+        """The log files of a node, by path."""
+        found = self.database.execute(
+            "SELECT node, path, size, missing FROM log_files WHERE node = ? ORDER BY path", (node,)
+        )
+        return [LogFileRow(*row) for row in found]
+
+    def log_nodes(self) -> list[str]:
+        """The nodes that have log files, sorted."""
+        return [row[0] for row in self.database.execute("SELECT DISTINCT node FROM log_files ORDER BY node")]
+
+    def log_ranges(
+        self,
+        node: str,
+        path: str,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        limit: int = -1,
+        backwards: bool = False,
+    ) -> list[LogRange]:
+        """The ranges of a file that meet `[start, end)`, sorted; `backwards`, the last ones come first."""
+        stop = 2**62 if end is None else end
+        found = self.database.execute(
+            _BACKWARDS if backwards else _FORWARDS,
+            {"node": node, "path": path, "start": start, "stop": stop, "limit": limit},
+        )
+        return [LogRange(*row) for row in found]
+
+
+class IndexWriter(LogTables):
     """Builds an index in a new file.  Not thread-safe.  A writer that is not finished leaves no index."""
 
     def __init__(self, path: Path) -> None:
@@ -75,6 +128,11 @@ class IndexWriter:
         self._run_script(_SCHEMA)
         for resource in RESOURCES.values():
             self._database.execute(_create_table(resource))
+
+    @property
+    def database(self) -> sqlite3.Connection:
+        """The connection; what was written can be read at once."""
+        return self._database
 
     def _run_script(self, script: str) -> None:
         for statement in script.split(";"):
@@ -138,7 +196,7 @@ class IndexWriter:
         self._path.unlink(missing_ok=True)
 
 
-class Index:
+class Index(LogTables):
     """An index opened for reading.  Safe to use from several threads."""
 
     def __init__(self, path: Path) -> None:
@@ -186,32 +244,11 @@ class Index:
             "SELECT id, body FROM documents WHERE kind = ? ORDER BY rowid", (kind,)
         )
 
-    def log_files(self, node: str) -> list[LogFileRow]:
-        """The log files of a node, by path."""
-        found = self.database.execute(
-            "SELECT node, path, size, missing FROM log_files WHERE node = ? ORDER BY path", (node,)
-        )
-        return [LogFileRow(*row) for row in found]
-
     def log_file(self, node: str, path: str) -> LogFileRow | None:
         found = self.database.execute(
             "SELECT node, path, size, missing FROM log_files WHERE node = ? AND path = ?", (node, path)
         ).fetchone()
         return None if found is None else LogFileRow(*found)
-
-    def log_nodes(self) -> list[str]:
-        """The nodes that have log files."""
-        return [row[0] for row in self.database.execute("SELECT DISTINCT node FROM log_files")]
-
-    def log_ranges(self, node: str, path: str, start: int = 0, end: int | None = None) -> list[LogRange]:
-        """The ranges of a file that meet `[start, end)`, sorted."""
-        stop = 2**62 if end is None else end
-        found = self.database.execute(
-            'SELECT start, "end", key, member FROM log_ranges'
-            ' WHERE node = ? AND path = ? AND start < ? AND "end" > ? ORDER BY start',
-            (node, path, stop, start),
-        )
-        return [LogRange(*row) for row in found]
 
     def close(self) -> None:
         with self._lock:

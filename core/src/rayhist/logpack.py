@@ -47,8 +47,11 @@ _BROKEN = (
     msgspec.MsgspecError,
 )
 """What the standard library raises for a ZIP that is none."""
-MAX_MEMBER_BYTES = 64 * 1024 * 1024
-"""No range is longer, so that a reader's memory is bounded; the writer splits."""
+MAX_MEMBER_BYTES = 1024 * 1024
+"""No range is longer, the writer splits: a reader's memory is bounded, and it gets an end without the rest."""
+_MAX_FILES_BYTES = 64 * 1024 * 1024
+_MAX_OFFSET = 2**62
+"""Beyond any file; SQLite's integers end at 2**63."""
 
 
 class PackedFile(msgspec.Struct):
@@ -60,7 +63,7 @@ class PackedFile(msgspec.Struct):
     inode: int = 0
 
 
-class RangeEntry(msgspec.Struct, frozen=True):
+class RangeEntry(msgspec.Struct, frozen=True, gc=False):
     """Where a range's bytes are in a pack: file id, `[start, end)`, and the member's place in the ZIP."""
 
     file_id: str
@@ -116,7 +119,7 @@ class PackWriter:
         for offset in range(0, len(data), MAX_MEMBER_BYTES):
             piece = data[offset : offset + MAX_MEMBER_BYTES]
             begin = start + offset
-            info = zipfile.ZipInfo(f"ranges/{file_id}/{begin:020d}-{begin + len(piece):020d}")
+            info = zipfile.ZipInfo(_member(file_id, begin, begin + len(piece)))
             info.compress_type = zipfile.ZIP_DEFLATED
             self._zip.writestr(info, piece)
         self.ends[file_id] = start + len(data)
@@ -141,13 +144,14 @@ def read_table(file: IO[bytes] | bytes, what: str) -> Table:
     """Read the table of contents.  Raises `DataError` that names `what` if it cannot be believed."""
     try:
         with zipfile.ZipFile(io.BytesIO(file) if isinstance(file, bytes) else file) as archive:
-            return Table(files=_files(archive), ranges=list(_entries(archive)))
+            files = _files(archive)
+            return Table(files=files, ranges=list(_entries(archive, {file.id: file.id for file in files})))
     except _BROKEN as error:
         raise DataError(f"{what}: not a log pack: {error}") from error
 
 
 def _files(archive: zipfile.ZipFile) -> list[PackedFile]:
-    if archive.getinfo(FILES_MEMBER).file_size > MAX_MEMBER_BYTES:
+    if archive.getinfo(FILES_MEMBER).file_size > _MAX_FILES_BYTES:
         raise DataError(f"{FILES_MEMBER} is too long")
     files = msgspec.json.decode(archive.read(FILES_MEMBER), type=list[PackedFile])
     for packed in files:
@@ -157,7 +161,8 @@ def _files(archive: zipfile.ZipFile) -> list[PackedFile]:
     return files
 
 
-def _entries(archive: zipfile.ZipFile) -> Iterator[RangeEntry]:
+def _entries(archive: zipfile.ZipFile, named: dict[str, str]) -> Iterator[RangeEntry]:
+    """The ranges, sharing the texts of the named files' ids, since there may be very many."""
     for info in archive.infolist():
         match = _RANGE.match(info.filename)
         if not match:
@@ -165,11 +170,17 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[RangeEntry]:
         start, end = int(match[2]), int(match[3])
         if end - start != info.file_size or info.file_size > MAX_MEMBER_BYTES:
             raise DataError(f"{info.filename}: the name says {end - start} bytes, the pack {info.file_size}")
-        if info.header_offset < 0 or info.compress_size > info.file_size + _MAX_GROWTH:
+        if not 0 <= info.header_offset <= _MAX_OFFSET or info.compress_size > info.file_size + _MAX_GROWTH:
             raise DataError(f"{info.filename}: its place in the pack is impossible")
+        if match[1] not in named or end > _MAX_OFFSET:
+            raise DataError(f"{info.filename}: not a range of a named file")
         yield RangeEntry(
-            match[1], start, end, info.header_offset, info.compress_size, info.compress_type, info.CRC
+            named[match[1]], start, end, info.header_offset, info.compress_size, info.compress_type, info.CRC
         )
+
+
+def _member(file_id: str, start: int, end: int) -> str:
+    return f"ranges/{file_id}/{start:020d}-{end:020d}"
 
 
 def _checked_id(file_id: str) -> None:
@@ -188,6 +199,9 @@ def read_member(span: bytes, entry: RangeEntry, what: str) -> bytes:
     if len(span) < _LOCAL_HEADER.size or not span.startswith(_LOCAL_MAGIC):
         raise DataError(f"{what}: no member at byte {entry.header_offset}")
     *_, name_length, extra_length = _LOCAL_HEADER.unpack_from(span)
+    name = span[_LOCAL_HEADER.size : _LOCAL_HEADER.size + name_length]
+    if name != _member(entry.file_id, entry.start, entry.end).encode():
+        raise DataError(f"{what}: the member at byte {entry.header_offset} is another one")
     begin = _LOCAL_HEADER.size + name_length + extra_length
     packed = span[begin : begin + entry.compressed]
     if len(packed) < entry.compressed:
