@@ -1,4 +1,4 @@
-"""What the fields of a configuration struct are: name, type, default, and the text below each in the source."""
+"""What a configuration struct's fields are: name, type, default, and the text below each in the source."""
 
 from __future__ import annotations
 
