@@ -8,23 +8,43 @@ from typing import Any
 import msgspec
 
 from rayhist import layout
+from rayhist.replay.nodes_polled import PolledNodes
 from rayhist.source import Answer
 
 OK = 200
 
+_EMPTIED = {
+    "/api/serve/applications": "applications",
+    "/api/data/datasets/": "datasets",
+    "/api/train/v2/runs": "train_runs",
+}
+"""Answers that lose their content as the cluster shuts down, and the field that then is empty."""
+
 
 class Answers:
-    """Answers by canonical endpoint.  Add them in any order; the latest by time counts."""
+    """Answers by canonical endpoint.  Add them in any order; the latest by time counts.
+
+    Serve's, Ray Data's and Ray Train's last answer with content counts, even if a later one has none.
+    """
 
     def __init__(self) -> None:
         self._good: dict[str, Answer] = {}
         self._last: dict[str, Answer] = {}
+        self._ranks: dict[str, tuple[bool, int]] = {}
+        self.nodes = PolledNodes()
 
     def add(self, answer: Answer) -> None:
         endpoint = layout.canonical_endpoint(answer.endpoint)
-        for known, wanted in ((self._last, True), (self._good, answer.status == OK)):
-            if wanted and (endpoint not in known or answer.fetched_at >= known[endpoint].fetched_at):
-                known[endpoint] = answer
+        answer = Answer(endpoint, answer.fetched_at, answer.status, answer.body)
+        if endpoint not in self._last or answer.fetched_at >= self._last[endpoint].fetched_at:
+            self._last[endpoint] = answer
+        if answer.status != OK:
+            return
+        self.nodes.take(answer)
+        rank = (not _empty(answer), answer.fetched_at)
+        if endpoint not in self._good or rank >= self._ranks[endpoint]:
+            self._good[endpoint] = answer
+            self._ranks[endpoint] = rank
 
     def good(self, endpoint: str) -> Answer | None:
         """The last answer with status 200."""
@@ -49,3 +69,14 @@ class Answers:
         """The last answer of every endpoint, preferring good ones, sorted by endpoint."""
         for endpoint in sorted(self._last):
             yield self._good.get(endpoint, self._last[endpoint])
+
+
+def _empty(answer: Answer) -> bool:
+    field = next((name for start, name in _EMPTIED.items() if answer.endpoint.startswith(start)), None)
+    if field is None:
+        return False
+    try:
+        body = msgspec.json.decode(answer.body, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return True
+    return bytes(body.get(field, b"null")).strip() in {b"{}", b"[]", b"null"}

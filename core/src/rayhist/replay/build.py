@@ -116,7 +116,7 @@ async def _context(
             manifests[item.reference.node] = found
     answers = await _answers(store, inventory, report)
     end = decide(inventory, marker, manifests, clock.time_ms(), lost_after_s)
-    return Context(inventory.session, marker, manifests, answers, end)
+    return Context(inventory.session, marker, manifests, answers, end, recorded_nodes=inventory.nodes)
 
 
 async def _document(store: Store, key: str, read: Callable[[bytes, str], _T], report: Report) -> _T | None:

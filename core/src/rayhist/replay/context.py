@@ -33,6 +33,8 @@ class Context(msgspec.Struct):
     end: End
     job_end_ms: dict[str, int] = {}
     """Job id → when its driver finished; filled by the job fold."""
+    recorded_nodes: list[str] = []
+    """Every node that has objects in the archive."""
     node_states: dict[str, dict[str, Any]] = {}
     """Node id → the node's row of `/api/v0/nodes`; filled by the node fold."""
     workers: dict[str, dict[str, Any]] = {}

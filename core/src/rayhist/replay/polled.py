@@ -1,0 +1,64 @@
+"""The lists of the state API among the recorded answers."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from rayhist.replay.answers import Answers
+from rayhist.replay.status import moment
+from rayhist.resources import Resource
+from rayhist.source import Answer
+
+
+class Listing(msgspec.Struct):
+    """A resource's rows as last listed, and when: epoch milliseconds, 0 for never."""
+
+    fetched_at: int = 0
+    rows: list[dict[str, Any]] = []
+
+
+class _Result(msgspec.Struct):
+    result: list[dict[str, Any]]
+    total: int = 0
+
+
+class _Data(msgspec.Struct):
+    result: _Result
+
+
+class _Envelope(msgspec.Struct):
+    data: _Data
+
+
+def listing(answers: Answers, resource: Resource, problems: list[str]) -> Listing:
+    """The last whole list of a resource, with details if any list had them.
+
+    What is wrong with it goes into `problems`.
+    """
+    found = [one for one in answers.below(f"/api/v0/{resource.name}") if _whole(one, resource)]
+    if not found:
+        return Listing()
+    best = max(found, key=lambda one: (_detailed(one), one.fetched_at))
+    try:
+        result = msgspec.json.decode(best.body, type=_Envelope).data.result
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        problems.append(f"The recorded answer of {best.endpoint} cannot be read: {error}.")
+        return Listing()
+    if result.total > len(result.result):
+        problems.append(
+            f"{len(result.result)} of {result.total} {resource.name} are known: the dashboard listed no more"
+            f" at {moment(best.fetched_at)}."
+        )
+    return Listing(best.fetched_at, result.result)
+
+
+def _whole(answer: Answer, resource: Resource) -> bool:
+    parts = urlsplit(answer.endpoint)
+    return parts.path == f"/api/v0/{resource.name}" and "filter_keys" not in parts.query
+
+
+def _detailed(answer: Answer) -> bool:
+    return parse_qs(urlsplit(answer.endpoint).query).get("detail", [""])[0].lower() in {"1", "true"}
