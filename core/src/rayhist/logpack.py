@@ -48,7 +48,7 @@ _BROKEN = (
 )
 """What the standard library raises for a ZIP that is none."""
 MAX_MEMBER_BYTES = 1024 * 1024
-"""No range is longer, the writer splits: a reader's memory is bounded, and it gets an end without the rest."""
+"""No range is longer; the writer splits.  So a reader needs little memory, and an end without the rest."""
 _MAX_FILES_BYTES = 64 * 1024 * 1024
 _MAX_OFFSET = 2**62
 """Beyond any file; SQLite's integers end at 2**63."""
