@@ -1,0 +1,163 @@
+"""Starting, losing and clearing away the cluster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Self
+
+from rayhist.errors import RayhistError
+from rayhist_testkit.cluster import processes, recording
+from rayhist_testkit.cluster.collector import collect
+from rayhist_testkit.cluster.dashboard import Dashboard
+from rayhist_testkit.cluster.node import Head, Node
+from rayhist_testkit.cluster.settings import ClusterSettings
+from rayhist_testkit.cluster.waiting import until
+
+_READY_WITHIN_S = 120
+_STOP_WITHIN_S = 60
+_LONGEST_TEMP_DIR = 20
+"""Bytes of the system's temp dir that still leave room for Ray's sockets below it."""
+
+
+class RayCluster:
+    """A cluster that lives as long as the `with` block; what it leaves behind is the archive alone.
+
+    `say` is told what is being done.  Logs of Ray's and the collectors' start-up are `*.log` in each node's
+    folder below `root`, which is removed at the end.
+    """
+
+    def __init__(self, settings: ClusterSettings, say: Callable[[str], None] = lambda _: None) -> None:
+        self.settings = settings
+        self._say = say
+        self.root = Path(tempfile.mkdtemp(prefix="rh-", dir=_short_temp_dir()))
+        self.head = Head.on_free_ports()
+        self.nodes = [Node.below(self.root, index) for index in range(settings.workers + 1)]
+        self._ray: dict[int, subprocess.Popen[bytes]] = {}
+        self._collectors: dict[int, subprocess.Popen[bytes]] = {}
+
+    @property
+    def address(self) -> str:
+        """What a driver connects to."""
+        return self.head.address
+
+    @property
+    def dashboard(self) -> Dashboard:
+        return Dashboard(self.head.dashboard)
+
+    @property
+    def driver_environment(self) -> dict[str, str]:
+        """The environment of a driver, which posts its half of the task events to the head's collector."""
+        return self._environment(self.nodes[0])
+
+    def __enter__(self) -> Self:
+        try:
+            self._start()
+        except BaseException:
+            self._clear_away()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._clear_away()
+
+    def kill_without_warning(self) -> int:
+        """SIGKILL everything, the collectors first, so that none of them sees the end; returns how many."""
+        return processes.kill(self.root, first=self._collectors.values())
+
+    def kill_node(self, index: int) -> int:
+        """SIGKILL everything of one node, its collector included; returns how many processes."""
+        return processes.kill(self.nodes[index].folder, first=[self._collectors.pop(index)])
+
+    def stop_cleanly(self) -> None:
+        """SIGTERM Ray and the collectors of all nodes at once, as Kubernetes does, and wait for their end."""
+        running = [*self._ray.values(), *self._collectors.values()]
+        processes.terminate([child for child in running if child.poll() is None], within_s=_STOP_WITHIN_S)
+
+    def run(self, command: list[str | Path], output: Path) -> subprocess.Popen[bytes]:
+        """Start a driver that ends with the cluster."""
+        return processes.start(
+            command, folder=self.root / "driver", environment=self.driver_environment, output=output
+        )
+
+    def _start(self) -> None:
+        if self.settings.storage_url:
+            self._say(f"starting {len(self.nodes)} collectors")
+            for node in self.nodes:
+                self._start_collector(node)
+        self._say("starting Ray's head")
+        self._start_ray(self.nodes[0])
+        self._until(lambda: self.dashboard.answers("api/version"), "Ray's dashboard answers")
+        self._say(f"starting {self.settings.workers} worker nodes")
+        for node in self.nodes[1:]:
+            self._start_ray(node)
+        self._until(self._all_alive, f"{len(self.nodes)} nodes are alive")
+
+    def _start_ray(self, node: Node) -> None:
+        command = node.ray_start(self.head, self.settings.cpus)
+        environment = self._environment(node)
+        self._ray[node.index] = processes.start(
+            command, folder=node.folder, environment=environment, output=node.folder / "ray.log"
+        )
+
+    def _start_collector(self, node: Node) -> None:
+        command = collect(node, self.head, self.settings)
+        self._collectors[node.index] = processes.start(
+            command,
+            folder=node.folder,
+            environment=self._environment(node),
+            output=node.folder / "collector.log",
+        )
+
+    def _environment(self, node: Node) -> dict[str, str]:
+        return {
+            **_plain_environment(os.environ),
+            **recording.ray_environment(node.events_port),
+            **self.settings.ray_environment,
+        }
+
+    def _all_alive(self) -> bool:
+        nodes = self.dashboard.json("nodes", view="summary", nocache=1)["data"]["summary"]
+        alive = [node for node in nodes if node["raylet"].get("state") == "ALIVE"]
+        return len(alive) == len(self.nodes)
+
+    def _until(self, condition: Callable[[], bool], what: str) -> None:
+        def met_or_dead() -> bool:
+            self._check_running()
+            return condition()
+
+        until(met_or_dead, what, within_s=_READY_WITHIN_S)
+
+    def _check_running(self) -> None:
+        for what, children in (("ray", self._ray), ("collector", self._collectors)):
+            for index, child in children.items():
+                if child.poll() is not None:
+                    log = self.nodes[index].folder / f"{what}.log"
+                    raise RayhistError(
+                        f"the {what} process of node {index} ended with status {child.returncode}:\n"
+                        + log.read_text(encoding="utf-8", errors="replace")[-2000:]
+                    )
+
+    def _clear_away(self) -> None:
+        processes.kill(self.root)
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _short_temp_dir() -> str:
+    preferred = tempfile.gettempdir()
+    return preferred if len(os.fsencode(preferred)) <= _LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 - see above
+
+
+def _plain_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """Without what would point Ray or the collector at somebody else's cluster, or loopback at a proxy."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.upper().startswith(("RAY_", "RAYHIST_"))
+    }
+    loopback = ",".join(["localhost", *(f"127.0.0.{last}" for last in range(1, 10))])
+    return {**kept, "no_proxy": loopback, "NO_PROXY": loopback, "RAY_USAGE_STATS_ENABLED": "0"}

@@ -1,0 +1,1 @@
+"""The demo: record a messy workload, lose the cluster, and browse what is left."""

@@ -1,0 +1,60 @@
+"""Submitted jobs: succeeded, failed, stopped, without a driver, still running."""
+
+from __future__ import annotations
+
+import sys
+
+from ray.job_submission import JobStatus, JobSubmissionClient
+
+from rayhist_testkit.cluster.waiting import until
+from rayhist_testkit.demo.ledger import Job, Log
+from rayhist_testkit.demo.workload.run import PATIENCE_S, Finish, Run, until_exists
+
+_DRIVER = f"{sys.executable} -m rayhist_testkit.demo.workload.submitted"
+
+
+def begin(run: Run) -> Finish:
+    client = JobSubmissionClient(run.dashboard)
+    stopped_file, running_file = run.folder / "stopped-job", run.folder / "running-job"
+    succeeded = client.submit_job(entrypoint=f"{_DRIVER} succeed", metadata={"team": "demo"})
+    failed = client.submit_job(entrypoint=f"{_DRIVER} fail")
+    plain = client.submit_job(entrypoint="echo no Ray here; echo and this is stderr >&2")
+    stopped = client.submit_job(entrypoint=f"{_DRIVER} hang {stopped_file}")
+    running = client.submit_job(entrypoint=f"{_DRIVER} hang {running_file}", submission_id="demo-running.1")
+    run.ledger.jobs |= {
+        "succeeded": Job(succeeded, "SUCCEEDED", message="successfully"),
+        "failed": Job(failed, "FAILED", message="exit code 3"),
+        "without a driver": Job(plain, "SUCCEEDED", message="successfully"),
+        "stopped": Job(stopped, "STOPPED"),
+        "running": Job(running, "RUNNING"),
+    }
+
+    def finish() -> None:
+        for job in (succeeded, failed, plain):
+            until_ended(client, job)
+        until_exists(stopped_file)
+        client.stop_job(stopped)
+        until_ended(client, stopped)
+        until_exists(running_file)
+        _expect_logs(run, client, succeeded, plain)
+
+    return finish
+
+
+def until_ended(client: JobSubmissionClient, job: str) -> None:
+    """Raises `RayhistError` if the job goes on for too long."""
+
+    def ended() -> bool:
+        return JobStatus(client.get_job_status(job)).is_terminal()
+
+    until(ended, f"the job {job} has ended", within_s=PATIENCE_S, every_s=0.5)
+
+
+def _expect_logs(run: Run, client: JobSubmissionClient, succeeded: str, plain: str) -> None:
+    nodes = {job.submission_id: job.driver_node_id or "" for job in client.list_jobs()}
+
+    def query(job: str) -> dict[str, str]:
+        return {"node_id": nodes[job], "filename": f"job-driver-{job}.log"}
+
+    run.ledger.logs["submitted job"] = Log(query(succeeded), lines=["submitted: grüß dich".encode()])
+    run.ledger.logs["job without a driver"] = Log(query(plain), lines=[b"no Ray here", b"and this is stderr"])
