@@ -18,7 +18,7 @@ _WORKER_FILE = re.compile(r"(?:.*/)?worker-([0-9a-f]+)-[0-9a-f]+-([0-9]+)\.(out|
 
 
 class Incarnation(msgspec.Struct):
-    """One life of an actor, as the documents `actor.workers` list them: its worker, and that worker's node."""
+    """One life of an actor, as the documents `actor.workers` list them: worker id, and that worker's node."""
 
     worker_id: str | None = None
     node_id: str | None = None

@@ -17,7 +17,7 @@ from rayhist.clock import Clock, SystemClock
 from rayhist.errors import DataError, NotFound
 from rayhist.ids import Session
 from rayhist.index import IndexWriter
-from rayhist.replay import logs
+from rayhist.replay import logevents, logs
 from rayhist.replay.answers import OK, Answers
 from rayhist.replay.context import Context
 from rayhist.replay.ending import decide
@@ -77,13 +77,13 @@ async def replay(
     writer = IndexWriter(path)
     try:
         context = await _context(store, inventory, report, clock or SystemClock(), lost_after_s)
+        progress.step = "reading logs"
+        await _read_logs(store, inventory, context, writer, report)
         folds = all_folds()
         progress.step = "reading events"
         await _fold_events(store, inventory.events, folds, report, progress)
         progress.step = "writing"
         await asyncio.to_thread(_write, folds, context, writer)
-        progress.step = "indexing logs"
-        await logs.index(store, inventory, context, writer, report.damaged)
         report.problems = context.problems
         writer.meta("report", report)
         await asyncio.to_thread(writer.finish)
@@ -91,6 +91,14 @@ async def replay(
         writer.abandon()
         raise
     return report
+
+
+async def _read_logs(
+    store: Store, inventory: Inventory, context: Context, writer: IndexWriter, report: Report
+) -> None:
+    """The log files come first: the folds need what some of them say."""
+    await logs.index(store, inventory, writer, report.damaged)
+    await logevents.index(store, writer, context.problems)
 
 
 def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter) -> None:
