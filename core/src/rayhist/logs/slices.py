@@ -54,11 +54,11 @@ def whole(index: Index, node: str, path: str) -> LogSlice:
     raise LogError(f"A file is not found at: {_log_folder(index, node)}/{clipped(path)}")
 
 
-class _Raylet(msgspec.Struct, rename="camel"):
+class _Raylet(msgspec.Struct, frozen=True, rename="camel"):
     session_dir: str = ""
 
 
-class _Summary(msgspec.Struct):
+class _Summary(msgspec.Struct, frozen=True):
     raylet: _Raylet = _Raylet()
 
 

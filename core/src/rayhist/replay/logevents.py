@@ -1,8 +1,8 @@
 """What the dashboard shows under `/events`: the lines of `logs/events/event_*.log` of all nodes.
 
 There are two dialects: C++ writes `host_name`, `pid` and a number as timestamp, Python `source_hostname`,
-`source_pid` and a text.  Both are passed on, with keys in camelCase.  Grouping, limits and line breaks are those
-of `ray.dashboard.modules.event`, Ray 2.60; the order, by time, is ours (Ray's is that of arrival).
+`source_pid` and a text.  Both are passed on, with keys in camelCase.  Grouping, limits and line breaks are
+those of `ray.dashboard.modules.event`, Ray 2.60; the order, by time, is ours (Ray's is that of arrival).
 """
 
 from __future__ import annotations
