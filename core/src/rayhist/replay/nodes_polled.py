@@ -14,7 +14,7 @@ SUMMARY = "/nodes?view=summary"
 _DETAIL = re.compile(r"/nodes/[0-9a-f]{56}\Z")
 
 
-class _Raylet(msgspec.Struct, rename="camel"):
+class _Raylet(msgspec.Struct, frozen=True, rename="camel"):
     node_id: str = ""
     state: str = ""
 
