@@ -11,14 +11,18 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from rayhist.errors import DataError
 
+Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
-class Payload(msgspec.Struct, rename="camel"):
+
+class Payload(msgspec.Struct, rename="camel", gc=False):
     """Base: camelCase in JSON, unknown fields ignored."""
 
 
@@ -59,17 +63,17 @@ class WorkerDefinition(Payload):
     worker_id: str = ""
     node_id: str = ""
     worker_type: str = ""
-    pid: int = 0
+    pid: Int32 = 0
     ip: str = ""
 
 
 class WorkerTransition(Payload):
     state: str = ""
     timestamp: str = ""
-    start_time_ms: int = 0
-    end_time_ms: int = 0
-    worker_launch_time_ms: int = 0
-    worker_launched_time_ms: int = 0
+    start_time_ms: Int64 = 0
+    end_time_ms: Int64 = 0
+    worker_launch_time_ms: Int64 = 0
+    worker_launched_time_ms: Int64 = 0
     death_info: DeathInfo | None = None
 
 
@@ -86,7 +90,7 @@ class JobConfig(Payload):
 
 class DriverJobDefinition(Payload):
     job_id: str = ""
-    driver_pid: int = 0
+    driver_pid: Int32 = 0
     driver_node_id: str = ""
     entrypoint: str = ""
     config: JobConfig | None = None
@@ -122,8 +126,8 @@ class ActorTransition(Payload):
     timestamp: str = ""
     node_id: str = ""
     worker_id: str = ""
-    pid: int = 0
-    port: int = 0
+    pid: Int32 = 0
+    port: Int32 = 0
     repr_name: str = ""
     restart_reason: str = ""
     death_cause: dict[str, Any] | None = None
@@ -151,7 +155,7 @@ class Function(Payload):
 
 class TaskDefinition(Payload):
     task_id: str = ""
-    task_attempt: int = 0
+    task_attempt: Count = 0
     task_type: str = ""
     language: str = ""
     task_func: Function | None = None
@@ -168,7 +172,7 @@ class TaskDefinition(Payload):
 
 class ActorTaskDefinition(Payload):
     task_id: str = ""
-    task_attempt: int = 0
+    task_attempt: Count = 0
     language: str = ""
     actor_func: Function | None = None
     actor_id: str = ""
@@ -189,21 +193,23 @@ class ErrorInfo(Payload):
 
 
 class TaskLogInfo(Payload):
+    """Bytes `[start, end)` of the worker's log files; absent until the task has begun, and has ended."""
+
     stdout_file: str = ""
     stderr_file: str = ""
-    stdout_start: int = 0
-    stdout_end: int = 0
-    stderr_start: int = 0
-    stderr_end: int = 0
+    stdout_start: Int64 | None = None
+    stdout_end: Int64 | None = None
+    stderr_start: Int64 | None = None
+    stderr_end: Int64 | None = None
 
 
 class TaskLifecycle(Payload):
     task_id: str = ""
-    task_attempt: int = 0
+    task_attempt: Count = 0
     job_id: str = ""
     node_id: str = ""
     worker_id: str = ""
-    worker_pid: int = 0
+    worker_pid: Int32 = 0
     actor_repr_name: str = ""
     is_debugger_paused: bool | None = None
     state_transitions: list[StateTransition] = []
@@ -213,8 +219,8 @@ class TaskLifecycle(Payload):
 
 class ProfileEntry(Payload):
     event_name: str = ""
-    start_time: int = 0
-    end_time: int = 0
+    start_time: Int64 = 0
+    end_time: Int64 = 0
     extra_data: str = ""
 
 
@@ -229,7 +235,7 @@ class TaskProfile(Payload):
     """Times are nanoseconds; the attempt is called `attemptNumber` here, not `taskAttempt`."""
 
     task_id: str = ""
-    attempt_number: int = 0
+    attempt_number: Count = 0
     job_id: str = ""
     profile_events: ProfileEvents | None = None
 

@@ -1,0 +1,159 @@
+"""The fold of tasks: from events to records, by task and attempt, and from records to rows."""
+
+from __future__ import annotations
+
+import binascii
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from rayhist.errors import BadIdentifier, DataError
+from rayhist.events import (
+    ActorTaskDefinition,
+    Event,
+    TaskDefinition,
+    TaskLifecycle,
+    TaskLogInfo,
+    TaskProfile,
+    timestamp_ns,
+)
+from rayhist.ids import IdKind, hex_from_base64, nil_id
+from rayhist.index import IndexWriter
+from rayhist.replay.context import Context
+from rayhist.replay.fold import Fold
+from rayhist.replay.tasks.definition import Definition, of_actor_task, of_task
+from rayhist.replay.tasks.ending import concluder
+from rayhist.replay.tasks.profile import Profiles
+from rayhist.replay.tasks.record import Record, Slice
+from rayhist.replay.tasks.row import RowMaker
+from rayhist.replay.tasks.states import NUMBERS
+from rayhist.resources import TASKS
+
+_TASK_BYTES = IdKind.TASK.size
+_JOB_BYTES = IdKind.JOB.size
+_NIL_IDS = {nil_id(IdKind.NODE), nil_id(IdKind.WORKER)}
+
+
+class TaskFold(Fold):
+    """Records by the bytes of task id and attempt, which sort as the rows do."""
+
+    types = frozenset(
+        {"TASK_DEFINITION_EVENT", "ACTOR_TASK_DEFINITION_EVENT", "TASK_LIFECYCLE_EVENT", "TASK_PROFILE_EVENT"}
+    )
+
+    def __init__(self) -> None:
+        self._records: dict[bytes, Record] = {}
+        self._definitions: dict[Definition, Definition] = {}
+        self._profiles = Profiles()
+        self._texts: dict[str, str] = {}
+        self._ids: dict[str, str] = {"": ""}
+        self._unknown_states: set[str] = set()
+
+    def add(self, event: Event) -> None:
+        if event.task_lifecycle_event is not None:
+            self._add_lifecycle(event.task_lifecycle_event, event)
+        elif event.task_profile_events is not None:
+            self._add_profile(event.task_profile_events)
+        elif event.task_definition_event is not None:
+            self._define(event.task_definition_event, of_task(event.task_definition_event))
+        elif event.actor_task_definition_event is not None:
+            self._define(event.actor_task_definition_event, of_actor_task(event.actor_task_definition_event))
+        else:
+            raise DataError(f"a {event.event_type} says nothing of a task")
+
+    def write(self, context: Context, writer: IndexWriter) -> None:
+        context.problems.extend(self._problems())
+        writer.rows(TASKS, self._rows(context))
+
+    def _define(self, payload: TaskDefinition | ActorTaskDefinition, definition: Definition) -> None:
+        record = self._record(_key(payload.task_id, payload.task_attempt))
+        record.define(self._definitions.setdefault(definition, definition))
+
+    def _add_lifecycle(self, payload: TaskLifecycle, event: Event) -> None:
+        key = _key(payload.task_id, payload.task_attempt)
+        node, worker = self._id(IdKind.NODE, payload.node_id), self._id(IdKind.WORKER, payload.worker_id)
+        at_ns = timestamp_ns(event.timestamp) if event.timestamp else 0
+        states: dict[int, int] = {}
+        for transition in payload.state_transitions:
+            entered_ns, number = timestamp_ns(transition.timestamp), NUMBERS.get(transition.state)
+            if number is None:
+                self._unknown_states.add(transition.state)
+            elif states.get(number, entered_ns) <= entered_ns:
+                states[number] = entered_ns
+        record = self._record(key)
+        record.enter(states)
+        record.run_by(node, worker, payload.worker_pid, self._text(payload.actor_repr_name))
+        if payload.task_log_info is not None:
+            record.logged(self._slice(payload.task_log_info))
+        if payload.ray_error_info is not None:
+            record.failed(at_ns, payload.ray_error_info)
+        if payload.is_debugger_paused is not None:
+            record.pause(at_ns, paused=payload.is_debugger_paused)
+
+    def _add_profile(self, payload: TaskProfile) -> None:
+        if payload.profile_events is None:
+            return
+        key = _key(payload.task_id, payload.attempt_number)
+        packed = self._profiles.packed(key[:_TASK_BYTES].hex(), payload.profile_events)
+        record = self._record(key)
+        record.profile = self._profiles.together(record.profile, packed)
+
+    def _record(self, key: bytes) -> Record:
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = Record()
+        return record
+
+    def _id(self, kind: IdKind, text: str) -> str:
+        """In hex; nil and absent are empty.  Nodes and workers are few, so each text is converted once."""
+        found = self._ids.get(text)
+        if found is None:
+            found = hex_from_base64(kind, text)
+            found = self._ids[text] = "" if found in _NIL_IDS else found
+        return found
+
+    def _text(self, text: str) -> str:
+        return self._texts.setdefault(text, text)
+
+    def _slice(self, log: TaskLogInfo) -> Slice:
+        return Slice(
+            self._text(log.stdout_file),
+            self._text(log.stderr_file),
+            log.stdout_start,
+            log.stdout_end,
+            log.stderr_start,
+            log.stderr_end,
+        )
+
+    def _rows(self, context: Context) -> Iterator[dict[str, Any]]:
+        rows, conclude = RowMaker(self._profiles), concluder(context)
+        for key in sorted(self._records):
+            record = self._records[key]
+            if record.definition is not None:
+                yield rows.row(key, record, record.definition, conclude(record))
+
+    def _problems(self) -> Iterator[str]:
+        jobs = Counter(
+            key[_TASK_BYTES - _JOB_BYTES : _TASK_BYTES].hex()
+            for key, record in self._records.items()
+            if record.definition is None and record.states
+        )
+        if jobs:
+            shown = ", ".join(f"{job} ({count})" for job, count in sorted(jobs.items())[:20])
+            yield (
+                f"{jobs.total()} task attempts are not shown, since no event says what they are: the driver"
+                f" ran without Ray's switches for events, or events were lost.  Job (attempts): {shown}"
+            )
+        if self._unknown_states:
+            shown = ", ".join(sorted(self._unknown_states)[:20])
+            yield f"Tasks were in states that this version does not know: {shown}"
+
+
+def _key(task_id: str, attempt: int) -> bytes:
+    try:
+        raw = binascii.a2b_base64(task_id, strict_mode=True)
+    except ValueError as error:
+        raise BadIdentifier(f"not a base64 task id: {task_id[:80]!r}") from error
+    if len(raw) != _TASK_BYTES:
+        raise BadIdentifier(f"a task id has {_TASK_BYTES} bytes, not {len(raw)}: {task_id[:80]!r}")
+    return raw + attempt.to_bytes(4, "big")

@@ -1,0 +1,100 @@
+"""One attempt of a task, as far as its events are known; made small, since there may be millions."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rayhist.events import ErrorInfo
+from rayhist.replay.tasks.definition import Definition, merged
+from rayhist.replay.tasks.states import FAILED, FINISHED, NIL
+
+
+class Slice(NamedTuple):
+    """Where a task's output stands: bytes `[start, end)` of its worker's files, as far as they are known."""
+
+    stdout_file: str
+    stderr_file: str
+    stdout_start: int | None
+    stdout_end: int | None
+    stderr_start: int | None
+    stderr_end: int | None
+
+
+class Record:
+    """Every method gives the same result in whatever order, and however often, it is called."""
+
+    __slots__ = (
+        "definition",
+        "error",
+        "log",
+        "node",
+        "paused",
+        "pid",
+        "profile",
+        "repr_name",
+        "states",
+        "worker",
+    )
+
+    def __init__(self) -> None:
+        self.definition: Definition | None = None
+        self.states: dict[int, int] = {}
+        """Number of the state → nanoseconds since the epoch."""
+        self.node = ""
+        self.worker = ""
+        self.pid = 0
+        self.repr_name = ""
+        self.paused: tuple[int, bool] | None = None
+        """When it was said, and what."""
+        self.log: Slice | None = None
+        self.error: tuple[int, str, str] | None = None
+        """When it was said, its type, and its message."""
+        self.profile = b""
+        """Packed by `rayhist.replay.tasks.profile`."""
+
+    def define(self, definition: Definition) -> None:
+        known = self.definition
+        self.definition = definition if known is None else merged(known, definition)
+
+    def enter(self, states: dict[int, int]) -> None:
+        """Take the times of states.  A state that was entered again has its latest time."""
+        known = self.states
+        for number, at_ns in states.items():
+            if known.get(number, at_ns) <= at_ns:
+                known[number] = at_ns
+
+    def run_by(self, node: str, worker: str, pid: int, repr_name: str) -> None:
+        """Take where it ran, as far as that is said.
+
+        An attempt runs in one place, so two that differ come from damaged data; the greater is taken.
+        """
+        self.node = max(self.node, node)
+        self.worker = max(self.worker, worker)
+        self.pid = max(self.pid, pid)
+        self.repr_name = max(self.repr_name, repr_name)
+
+    def logged(self, log: Slice) -> None:
+        self.log = log if self.log is None else Slice._make(map(_greater, self.log, log))
+
+    def failed(self, at_ns: int, error: ErrorInfo) -> None:
+        said = (at_ns, error.error_type, error.error_message)
+        self.error = said if self.error is None else max(self.error, said)
+
+    def pause(self, at_ns: int, *, paused: bool) -> None:
+        said = (at_ns, paused)
+        self.paused = said if self.paused is None else max(self.paused, said)
+
+    @property
+    def state(self) -> int:
+        """The number of the state it is in."""
+        return max(self.states, default=NIL)
+
+    @property
+    def ended(self) -> bool:
+        return FINISHED in self.states or FAILED in self.states
+
+
+def _greater(one: Any, other: Any) -> Any:
+    if one is None or other is None:
+        return other if one is None else one
+    return max(one, other)
