@@ -13,7 +13,7 @@ from rayhist.index import LogRange, LogTables
 from rayhist.storage import Store
 
 BLOCK_BYTES = 256 * 1024
-"""How much of a whole file is fetched at once; a pack's range is fetched as it is."""
+"""How much of a whole file is fetched at once."""
 _PAGE = 1000
 
 NEVER_RECORDED = "they were not recorded, or their part of the archive is damaged"
@@ -30,42 +30,38 @@ class Section(msgspec.Struct, frozen=True):
 def forwards(tables: LogTables, node: str, path: str, start: int, end: int) -> Iterator[Section]:
     """The sections of `[start, end)`, without a hole between them."""
     position = start
-    while page := tables.log_ranges(node, path, position, end, limit=_PAGE):
+    while position < end and (page := tables.log_ranges(node, path, position, end, limit=_PAGE)):
         for one in page:
             if one.start > position:
                 yield Section(position, one.start, None)
-                position = one.start
-            stop = min(one.end, end)
-            yield from _blocks(one, position, stop)
-            position = stop
-        if position >= end:
-            return
+            begin, position = max(position, one.start), min(one.end, end)
+            size = _block_size(one)
+            for block in range(begin, position, size):
+                yield Section(block, min(block + size, position), one)
     if position < end:
         yield Section(position, end, None)
 
 
 def backwards(tables: LogTables, node: str, path: str, start: int, end: int) -> Iterator[Section]:
-    """The same sections, from the last to the first."""
+    """The same stretch from its end to its start; each section is read forwards."""
     position = end
-    while page := tables.log_ranges(node, path, start, position, limit=_PAGE, backwards=True):
+    while position > start and (
+        page := tables.log_ranges(node, path, start, position, limit=_PAGE, backwards=True)
+    ):
         for one in page:
             if one.end < position:
                 yield Section(one.end, position, None)
-                position = one.end
-            begin = max(one.start, start)
-            yield from reversed(list(_blocks(one, begin, position)))
-            position = begin
-        if position <= start:
-            return
+            stop, position = min(position, one.end), max(one.start, start)
+            size = _block_size(one)
+            for block in range(stop, position, -size):
+                yield Section(max(block - size, position), block, one)
     if position > start:
         yield Section(start, position, None)
 
 
-def _blocks(source: LogRange, start: int, end: int) -> Iterator[Section]:
-    """Cut a range of a whole file into blocks; a pack's range stays whole."""
-    size = end - start if source.member is not None else BLOCK_BYTES
-    for begin in range(start, end, size):
-        yield Section(begin, min(begin + size, end), source)
+def _block_size(source: LogRange) -> int:
+    """A pack's range is fetched as it is; a whole file in blocks."""
+    return BLOCK_BYTES if source.member is None else source.end - source.start
 
 
 async def fetch(store: Store, section: Section) -> bytes:

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from rayhist.errors import BadIdentifier
-from rayhist.ids import IdKind, hex_id
+from rayhist.ids import IdKind, hex_id, nil_id
 from rayhist.index import Index
 from rayhist.logs.error import LogError, clipped
 from rayhist.logs.nodes import has_logs, require_logs
@@ -15,13 +15,19 @@ from rayhist.logs.request import BAD_REQUEST, LogRequest
 from rayhist.logs.slices import LogSlice, whole
 
 _WORKER_FILE = re.compile(r"(?:.*/)?worker-([0-9a-f]+)-[0-9a-f]+-([0-9]+)\.(out|err)\Z")
+_NOWHERE = frozenset({"", nil_id(IdKind.WORKER), nil_id(IdKind.NODE)})
 
 
 class Incarnation(msgspec.Struct):
     """One life of an actor, as the documents `actor.workers` list them: worker id, and that worker's node."""
 
-    worker_id: str | None = None
-    node_id: str | None = None
+    worker_id: str = ""
+    node_id: str = ""
+
+    @property
+    def placed(self) -> bool:
+        """Whether it ever had a worker."""
+        return _NOWHERE.isdisjoint({self.worker_id, self.node_id})
 
 
 def worker_file(index: Index, node: str, suffix: str, *, worker_id: str = "", pid: int = 0) -> str | None:
@@ -36,16 +42,15 @@ def worker_file(index: Index, node: str, suffix: str, *, worker_id: str = "", pi
 def actor_file(index: Index, request: LogRequest) -> LogSlice:
     """The file of the actor's last incarnation that has one.  Raises `LogError`."""
     actor = _checked_actor(request.actor_id)
-    lives = [life for life in _incarnations(index, actor) if life.node_id and life.worker_id]
+    lives = [life for life in _incarnations(index, actor) if life.placed]
     if not lives:
         raise LogError(f"Worker ID for Actor ID ActorID({actor}) not found. Actor is not scheduled yet.")
     for life in lives:
-        node = life.node_id or ""
-        path = worker_file(index, node, request.suffix, worker_id=life.worker_id or "")
+        path = worker_file(index, life.node_id, request.suffix, worker_id=life.worker_id)
         if path is not None:
-            return whole(index, node, path)
-    latest = lives[0].node_id or ""
-    if not any(has_logs(index, life.node_id or "") for life in lives):
+            return whole(index, life.node_id, path)
+    latest = lives[0].node_id
+    if not any(has_logs(index, life.node_id) for life in lives):
         require_logs(index, latest)
     raise no_file(request, latest)
 
