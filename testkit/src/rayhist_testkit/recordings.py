@@ -114,9 +114,9 @@ class Recording:
         return [msgspec.json.decode(line, type=RecordedAnswer) for line in lines]
 
     def answer(self, path: str, moment: str = LIVE) -> RecordedAnswer:
-        """The last answer to `GET path` that no browser asked for."""
+        """The last answer to `GET path`; one that no browser asked for, if there is one."""
         found = [one for one in self.answers(moment) if (one.method, one.path) == ("GET", path)]
-        return [one for one in found if not one.browser][-1]
+        return _unredacted(found)
 
     def logs(self) -> Iterator[tuple[str, str, bytes]]:
         """Node id, path below `logs/`, and content of every log file."""
@@ -252,14 +252,20 @@ def job_of(event: events.Event) -> str:
 
 
 async def _put_answers(store: Store, session: Session, answers: list[RecordedAnswer], sequence: int) -> None:
-    polled = [
-        Answer(layout.canonical_endpoint(one.path), one.at_ms, one.status, one.json)
-        for one in answers
-        if not one.browser and _POLLED.fullmatch(one.path) and bytes(one.json)
-    ]
+    found: dict[str, list[RecordedAnswer]] = defaultdict(list)
+    for one in answers:
+        if _POLLED.fullmatch(one.path) and bytes(one.json):
+            found[layout.canonical_endpoint(one.path)].append(one)
+    last = {endpoint: _unredacted(all_answers) for endpoint, all_answers in found.items()}
+    polled = [Answer(endpoint, one.at_ms, one.status, one.json) for endpoint, one in last.items()]
     for answer in polled:
         if answer.status == 200:
             key = layout.key(layout.FetchedEndpoint(session, answer.endpoint))
             await store.put(key, bytes(answer.body))
     key = layout.key(layout.SnapshotFile(session, min(one.fetched_at for one in polled), sequence))
     await store.put(key, codec.encode([msgspec.json.encode(one) for one in polled]))
+
+
+def _unredacted(answers: list[RecordedAnswer]) -> RecordedAnswer:
+    """The last one that no browser asked for, or else the last one."""
+    return sorted(answers, key=lambda one: (not one.browser, one.at_ms))[-1]

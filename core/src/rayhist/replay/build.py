@@ -17,7 +17,7 @@ from rayhist.clock import Clock, SystemClock
 from rayhist.errors import DataError, NotFound
 from rayhist.ids import Session
 from rayhist.index import IndexWriter
-from rayhist.replay import logevents, logs
+from rayhist.replay import exports, logevents, logs
 from rayhist.replay.answers import OK, Answers
 from rayhist.replay.context import Context
 from rayhist.replay.ending import decide
@@ -99,6 +99,7 @@ async def _read_logs(
     """The log files come first: the folds need what some of them say."""
     await logs.index(store, inventory, writer, report.damaged)
     await logevents.index(store, writer, context.problems)
+    context.exports = await exports.read(store, writer, context.problems)
 
 
 def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter) -> None:
@@ -137,16 +138,6 @@ async def _document(store: Store, key: str, read: Callable[[bytes, str], _T], re
 
 async def _answers(store: Store, inventory: Inventory, report: Report) -> Answers:
     answers = Answers()
-    for item in inventory.endpoints:
-        assert isinstance(item.reference, layout.FetchedEndpoint)
-        at_ms = int(item.info.modified.timestamp() * 1000) if item.info.modified else 0
-        try:
-            body = await store.get(item.info.key)
-            codec.decode_json(body, item.info.key)
-        except (DataError, NotFound) as error:
-            report.damaged[item.info.key] = str(error)
-            continue
-        answers.add(Answer(item.reference.endpoint, at_ms, OK, msgspec.Raw(body)))
     for item in inventory.snapshots:
         try:
             damage = codec.Damage()
@@ -156,6 +147,18 @@ async def _answers(store: Store, inventory: Inventory, report: Report) -> Answer
                 report.damaged[item.info.key] = damage.reason
         except (NotFound, msgspec.MsgspecError, UnicodeDecodeError) as error:
             report.damaged[item.info.key] = str(error)
+    for item in inventory.endpoints:
+        assert isinstance(item.reference, layout.FetchedEndpoint)
+        try:
+            body = await store.get(item.info.key)
+            codec.decode_json(body, item.info.key)
+        except (DataError, NotFound) as error:
+            report.damaged[item.info.key] = str(error)
+            continue
+        known = answers.good(item.reference.endpoint)
+        if known is None or bytes(known.body) != body:  # a snapshot knows better when it was fetched
+            at_ms = int(item.info.modified.timestamp() * 1000) if item.info.modified else 0
+            answers.add(Answer(item.reference.endpoint, at_ms, OK, msgspec.Raw(body)))
     return answers
 
 

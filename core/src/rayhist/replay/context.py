@@ -9,6 +9,7 @@ import msgspec
 from rayhist.ids import Session
 from rayhist.manifest import NodeManifest, SessionMarker
 from rayhist.replay.answers import Answers
+from rayhist.replay.exports import Exports
 
 
 class End(msgspec.Struct, frozen=True):
@@ -39,5 +40,7 @@ class Context(msgspec.Struct):
     """Node id → the node's row of `/api/v0/nodes`; filled by the node fold."""
     workers: dict[str, dict[str, Any]] = {}
     """Worker id → the worker's row of `/api/v0/workers`; filled by the worker fold."""
+    exports: Exports = msgspec.field(default_factory=Exports)
+    """What Ray's export files said; read before the folds write."""
     problems: list[str] = []
     """What could not be believed, in sentences; part of the report."""

@@ -95,8 +95,13 @@ def required_id(kind: IdKind, value: str) -> str:
 
 
 def overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """`below` with what `above` knows better: `None`, `""`, `{}` and `[]` there say nothing."""
-    return {**below, **{name: value for name, value in above.items() if said(value) or name not in below}}
+    """`below` with what `above` knows better: `None`, `""`, `{}` and `[]` there say less than anything."""
+    better = {
+        name: value
+        for name, value in above.items()
+        if said(value) or name not in below or (value is not None and not said(below[name]))
+    }
+    return {**below, **better}
 
 
 def said(value: Any) -> bool:

@@ -61,11 +61,8 @@ class NodeFold(Fold):
 
     def _gather(self, context: Context) -> Iterator[tuple[str, NodeFacts]]:
         """The facts of every node that anything knows of, by id."""
-        rows = {
-            row["node_id"]: row
-            for row in polled.listing(context.answers, NODES, context.problems).rows
-            if isinstance(row.get("node_id"), str)
-        }
+        listed = polled.listing(context.answers, NODES, context.problems).rows
+        rows = {row["node_id"]: row for row in listed}
         known = {*self._events, *rows, *context.answers.nodes, *context.manifests, *context.recorded_nodes}
         for node in sorted(known):
             events = self._events.get(node)

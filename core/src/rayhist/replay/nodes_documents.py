@@ -33,7 +33,6 @@ _NO_HARDWARE: dict[str, Any] = {
 _NO_RAYLET: dict[str, Any] = {
     "objectStoreUsedMemory": 0,
     "objectStoreAvailableMemory": 0,
-    "numWorkers": 0,
     "nodeManagerPort": 0,
     "objectManagerPort": 0,
     "metricsExportPort": 0,

@@ -12,17 +12,25 @@ from rayhist.source import Answer
 
 SUMMARY = "/nodes?view=summary"
 _DETAIL = re.compile(r"/nodes/[0-9a-f]{56}\Z")
+_STATISTICS = (
+    "coreWorkersStats",
+    "numWorkers",
+    "storeStats",
+    "objectStoreUsedMemory",
+    "objectStoreAvailableMemory",
+)
+"""The parts of `raylet` that the raylet reports of itself; the others say what the node is."""
 
 
-class _Raylet(msgspec.Struct, frozen=True, rename="camel"):
+class _Raylet(msgspec.Struct, rename="camel", frozen=True):
     node_id: str = ""
     state: str = ""
 
 
-class _Node(msgspec.Struct, rename="camel"):
+class _Node(msgspec.Struct, rename="camel", frozen=True):
     raylet: _Raylet = _Raylet()
     now: float = 0
-    """Absent while the node has not reported its hardware yet, and again some time after its death."""
+    """When the node reported its hardware, epoch seconds; absent before it did, and some time after its death."""
 
 
 class _SummaryData(msgspec.Struct):
@@ -42,19 +50,45 @@ class _DetailAnswer(msgspec.Struct):
 
 
 class _Best(msgspec.Struct):
-    """The most telling answer so far: alive beats dead, with hardware beats without, late beats early."""
+    """The bytes of the best element seen so far, and what makes it so."""
 
-    rank: tuple[bool, bool, int]
-    body: bytes
+    rank: tuple[float, int] = (-1, 0)
+    body: bytes = b"{}"
+
+    def offer(self, rank: tuple[float, int], raw: msgspec.Raw) -> None:
+        if rank >= self.rank:
+            self.rank, self.body = rank, bytes(raw)  # a copy: a `Raw` would keep the whole answer
+
+    def decoded(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(self.body)
+        return found
+
+
+class _Seen(msgspec.Struct):
+    """One node: as it last was alive (or at all), with its freshest statistics, and as it last was dead."""
+
+    alive: _Best = msgspec.field(default_factory=_Best)
+    fresh: _Best = msgspec.field(default_factory=_Best)
+    dead: _Best = msgspec.field(default_factory=_Best)
+
+    def offer(self, node: _Node, at_ms: int, raw: msgspec.Raw) -> None:
+        self.alive.offer((node.raylet.state == "ALIVE", at_ms), raw)
+        self.fresh.offer((node.now, at_ms), raw)
+        if node.raylet.state == "DEAD":
+            self.dead.offer((0, at_ms), raw)
+
+    def joined(self) -> dict[str, Any]:
+        fresh = self.fresh.decoded()
+        statistics = {name: value for name, value in fresh["raylet"].items() if name in _STATISTICS}
+        return fresh | {"raylet": self.alive.decoded()["raylet"] | statistics}
 
 
 class PolledNodes:
-    """By node: the last element of a list and the last detail in which it was alive, and where it ended."""
+    """By node: what the answers of `/nodes?view=summary` and of `/nodes/<id>` come to."""
 
     def __init__(self) -> None:
-        self._summaries: dict[str, _Best] = {}
-        self._details: dict[str, _Best] = {}
-        self._raylets: dict[str, tuple[int, bytes]] = {}
+        self._summaries: dict[str, _Seen] = {}
+        self._details: dict[str, _Seen] = {}
         self.misread: set[str] = set()
         """Endpoints with an answer that is not what it should be."""
 
@@ -63,23 +97,12 @@ class PolledNodes:
         try:
             if answer.endpoint == SUMMARY:
                 for raw in msgspec.json.decode(answer.body, type=_SummaryAnswer).data.summary:
-                    self._keep(self._summaries, raw, answer.fetched_at)
+                    _keep(self._summaries, raw, answer.fetched_at)
             elif _DETAIL.match(answer.endpoint):
                 detail = msgspec.json.decode(answer.body, type=_DetailAnswer).data.detail
-                self._keep(self._details, detail, answer.fetched_at)
+                _keep(self._details, detail, answer.fetched_at)
         except (msgspec.MsgspecError, UnicodeDecodeError):
             self.misread.add(answer.endpoint)
-
-    def _keep(self, best: dict[str, _Best], raw: msgspec.Raw, at_ms: int) -> None:
-        node = msgspec.json.decode(raw, type=_Node)
-        identifier = node.raylet.node_id
-        if not identifier:  # what the dashboard answers for a node it does not know
-            return
-        rank = (node.raylet.state == "ALIVE", node.now > 0, at_ms)
-        if identifier not in best or best[identifier].rank <= rank:
-            best[identifier] = _Best(rank, bytes(raw))  # a copy: a `Raw` would keep the whole answer
-        if node.raylet.state == "DEAD" and self._raylets.get(identifier, (0, b""))[0] <= at_ms:
-            self._raylets[identifier] = (at_ms, bytes(raw))
 
     def __iter__(self) -> Iterator[str]:
         """The ids of all nodes seen, sorted."""
@@ -87,18 +110,22 @@ class PolledNodes:
 
     def summary(self, node: str) -> dict[str, Any]:
         """The node's element of `data.summary`; empty if it was never listed."""
-        return self._decoded(self._summaries, node)
+        seen = self._summaries.get(node)
+        return seen.joined() if seen else {}
 
     def detail(self, node: str) -> dict[str, Any]:
         """The node's `data.detail`; empty if it was never asked for."""
-        return self._decoded(self._details, node)
+        seen = self._details.get(node)
+        return seen.joined() if seen else {}
 
     def dead_raylet(self, node: str) -> dict[str, Any]:
-        """The `raylet` part of the last answer that called the node dead; empty if none did."""
-        found = self._raylets.get(node)
-        return msgspec.json.decode(found[1])["raylet"] if found else {}
+        """The `raylet` part of the last list that called the node dead; empty if none did."""
+        seen = self._summaries.get(node)
+        found: dict[str, Any] = seen.dead.decoded().get("raylet", {}) if seen else {}
+        return found
 
-    @staticmethod
-    def _decoded(best: dict[str, _Best], node: str) -> dict[str, Any]:
-        found = best.get(node)
-        return msgspec.json.decode(found.body) if found else {}
+
+def _keep(nodes: dict[str, _Seen], raw: msgspec.Raw, at_ms: int) -> None:
+    node = msgspec.json.decode(raw, type=_Node)
+    if node.raylet.node_id:  # the dashboard answers without one for a node that it does not know
+        nodes.setdefault(node.raylet.node_id, _Seen()).offer(node, at_ms, raw)

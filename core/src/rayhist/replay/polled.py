@@ -9,8 +9,12 @@ import msgspec
 
 from rayhist.replay.answers import Answers
 from rayhist.replay.status import moment
-from rayhist.resources import Resource
+from rayhist.resources import Resource, Type
 from rayhist.source import Answer
+
+_STRUCTURED = {"runtime_env"}
+"""Columns that Ray lets be filtered as text though they are objects."""
+_TYPES = {Type.STRING: str, Type.INTEGER: int, Type.BOOLEAN: bool}
 
 
 class Listing(msgspec.Struct):
@@ -52,7 +56,16 @@ def listing(answers: Answers, resource: Resource, problems: list[str]) -> Listin
             f"{len(result.result)} of {result.total} {resource.name} are known: the dashboard listed no more"
             f" at {moment(best.fetched_at)}."
         )
-    return Listing(best.fetched_at, result.result)
+    return Listing(best.fetched_at, [row for one in result.result if (row := _row(one, resource))])
+
+
+def _row(listed: dict[str, Any], resource: Resource) -> dict[str, Any]:
+    """The row with all its columns, without values of a wrong type; empty if it names nothing."""
+    row = {name: listed.get(name) for name in resource.columns}
+    for name, kind in resource.filterable.items():
+        if type(row[name]) is not _TYPES[kind] and name not in _STRUCTURED:
+            row[name] = None
+    return {} if None in (row[name] for name in resource.order) else row
 
 
 def _whole(answer: Answer, resource: Resource) -> bool:
