@@ -268,4 +268,4 @@ async def _put_answers(store: Store, session: Session, answers: list[RecordedAns
 
 def _unredacted(answers: list[RecordedAnswer]) -> RecordedAnswer:
     """The last one that no browser asked for, or else the last one."""
-    return sorted(answers, key=lambda one: (not one.browser, one.at_ms))[-1]
+    return max(reversed(answers), key=lambda one: (not one.browser, one.at_ms))

@@ -30,7 +30,7 @@ class _Raylet(msgspec.Struct, rename="camel", frozen=True):
 class _Node(msgspec.Struct, rename="camel", frozen=True):
     raylet: _Raylet = _Raylet()
     now: float = 0
-    """When the node reported its hardware, epoch seconds; absent before it did, and some time after its death."""
+    """When the node reported its hardware, epoch seconds; absent before it did and long after its death."""
 
 
 class _SummaryData(msgspec.Struct):
