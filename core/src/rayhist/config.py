@@ -284,6 +284,8 @@ def _decode(kind: type, value: object) -> object:
 def _encode(value: object) -> object:
     if isinstance(value, Secret):
         return value.describe()
+    if isinstance(value, ByteSize):  # msgspec takes exactly `int` as a number
+        return int(value)
     raise NotImplementedError(type(value))
 
 

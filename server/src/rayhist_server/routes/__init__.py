@@ -1,0 +1,48 @@
+"""The routes: this server's own, and those that a session's dashboard had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from litestar.types import ControllerRouterHandler
+
+from rayhist_server.routes import (
+    absent,
+    actors,
+    applications,
+    cluster,
+    events,
+    health,
+    home,
+    jobs,
+    login,
+    logs,
+    nodes,
+    state,
+    static,
+    summaries,
+)
+
+
+def own(*, with_list: bool) -> Sequence[ControllerRouterHandler]:
+    """What stands at the server's root; without the list's page where a session stands there."""
+    pages = [home.page] if with_list else []
+    return [*pages, *home.HANDLERS, *health.HANDLERS, *login.HANDLERS]
+
+
+def of_session() -> Sequence[ControllerRouterHandler]:
+    """What stands below each session."""
+    modules = (
+        absent,
+        actors,
+        applications,
+        cluster,
+        events,
+        jobs,
+        logs,
+        nodes,
+        state,
+        static,
+        summaries,
+    )
+    return [*(handler for module in modules for handler in module.HANDLERS), *login.SESSION_HANDLERS]

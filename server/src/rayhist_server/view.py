@@ -1,0 +1,60 @@
+"""One replayed session, as the routes see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from rayhist.ids import Session
+from rayhist.index import Index
+from rayhist.manifest import SessionMarker
+from rayhist.replay.context import End
+from rayhist.source import Answer
+from rayhist.storage import Store
+
+_T = TypeVar("_T")
+
+
+class View:
+    """A session's index and archive.  `state` names the index: equal states give equal answers."""
+
+    def __init__(self, session: Session, index: Index, store: Store, state: str) -> None:
+        self.session = session
+        self.index = index
+        self.store = store
+        self.state = state
+        self.end: End = msgspec.convert(index.meta("end"), End)
+        self.marker: SessionMarker = msgspec.convert(index.meta("session"), SessionMarker)
+        self._kept: dict[str, object] = {}
+
+    def kept(self, key: str, make: Callable[[], _T]) -> _T:
+        """What `make` returns, made once per view; for small things that many requests need."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return cast("_T", self._kept[key])
+
+    def answer(self, endpoint: str) -> Answer | None:
+        """The recorded answer of a dashboard endpoint (canonical spelling), whatever its status."""
+        found = self.index.document("answer", endpoint)
+        if found is None:
+            return None
+        recorded = msgspec.json.decode(found, type=_Recorded)
+        return Answer(endpoint, recorded.fetched_at, recorded.status, recorded.body)
+
+    def good(self, endpoint: str) -> bytes | None:
+        """The body of the recorded answer, if that was a good one."""
+        answer = self.answer(endpoint)
+        return bytes(answer.body) if answer is not None and answer.status == 200 else None
+
+    def decoded(self, endpoint: str) -> Any:
+        """The decoded body of the recorded good answer, or `None`."""
+        body = self.good(endpoint)
+        return None if body is None else msgspec.json.decode(body)
+
+
+class _Recorded(msgspec.Struct):
+    fetched_at: int
+    status: int
+    body: msgspec.Raw

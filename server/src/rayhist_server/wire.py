@@ -1,0 +1,55 @@
+"""The JSON that the dashboard's routes answer with: envelopes around what is JSON already.
+
+Shapes: answers of Ray 2.60's dashboard (`rest_response` and `do_reply` in `ray.dashboard`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from rayhist.query import Page
+
+encode = msgspec.json.encode
+
+
+def envelope(message: str, data: Mapping[str, bytes], *, result: bool = True) -> bytes:
+    """`{"result", "msg", "data"}` around values that are JSON already."""
+    head = b'{"result":%s,"msg":%s,"data":' % (b"true" if result else b"false", encode(message))
+    return head + members(data.items()) + b"}"
+
+
+def members(pairs: Iterable[tuple[str, bytes]]) -> bytes:
+    """A JSON object of values that are JSON already."""
+    return b"{" + b",".join(encode(name) + b":" + value for name, value in pairs) + b"}"
+
+
+def array(values: Iterable[bytes]) -> bytes:
+    """A JSON array of values that are JSON already."""
+    return b"[" + b",".join(values) + b"]"
+
+
+def state_list(page: Page) -> bytes:
+    """A list of the state API.  `num_after_truncation` counts what the filters saw: here, everything."""
+    return state_result(page.total, page.filtered, array(page.rows))
+
+
+def state_result(total: int, filtered: int, result: bytes) -> bytes:
+    """The state API's answer around rows, or around a summary."""
+    inner = (
+        b'{"total":%d,"num_after_truncation":%d,"num_filtered":%d,"result":%s,'
+        b'"partial_failure_warning":"","warnings":null}' % (total, total, filtered, result)
+    )
+    return envelope("", {"result": inner})
+
+
+def state_error(message: str) -> bytes:
+    """What the state API answers when it cannot: `data.result` is null."""
+    return envelope(message, {"result": b"null"}, result=False)
+
+
+def wrapped(message: str, **data: Any) -> bytes:
+    """An envelope around plain values."""
+    return envelope(message, {name: encode(value) for name, value in data.items()})
