@@ -77,8 +77,20 @@ def pack_bytes(contents: Iterable[Packed]) -> bytes:
 
 
 @contextlib.contextmanager
+def tables(archive: LogArchive, *, may_be_damaged: bool = False) -> Iterator[LogTables]:
+    """Where the archive's log bytes stand, in memory: enough to read them, and quickly made."""
+    writer = IndexWriter(Path(":memory:"))
+    try:
+        damaged = asyncio.run(archive.index(writer))
+        assert may_be_damaged or not damaged, damaged
+        yield writer
+    finally:
+        writer.abandon()
+
+
+@contextlib.contextmanager
 def indexed(archive: LogArchive) -> Iterator[Index]:
-    """An index of the archive's log files and nothing else; none of them may be damaged."""
+    """An index of the archive's log files and of nothing else."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "index.sqlite"
         writer = IndexWriter(path)
