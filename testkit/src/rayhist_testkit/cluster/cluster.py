@@ -6,15 +6,17 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from rayhist.errors import RayhistError
-from rayhist_testkit.cluster import processes, recording
-from rayhist_testkit.cluster.collector import collect
+from rayhist_testkit.cluster import processes
+from rayhist_testkit.cluster.collector import collect, configure, ray_environment
 from rayhist_testkit.cluster.dashboard import Dashboard
+from rayhist_testkit.cluster.environment import plain_environment
 from rayhist_testkit.cluster.node import Head, Node
+from rayhist_testkit.cluster.ports import is_open
 from rayhist_testkit.cluster.settings import ClusterSettings
 from rayhist_testkit.cluster.waiting import until
 
@@ -39,6 +41,7 @@ class RayCluster:
         self.nodes = [Node.below(self.root, index) for index in range(settings.workers + 1)]
         self._ray: dict[int, subprocess.Popen[bytes]] = {}
         self._collectors: dict[int, subprocess.Popen[bytes]] = {}
+        self._environments: dict[int, dict[str, str]] = {}
 
     @property
     def address(self) -> str:
@@ -48,11 +51,6 @@ class RayCluster:
     @property
     def dashboard(self) -> Dashboard:
         return Dashboard(self.head.dashboard)
-
-    @property
-    def driver_environment(self) -> dict[str, str]:
-        """The environment of a driver, which posts its half of the task events to the head's collector."""
-        return self._environment(self.nodes[0])
 
     def __enter__(self) -> Self:
         try:
@@ -71,7 +69,9 @@ class RayCluster:
 
     def kill_node(self, index: int) -> int:
         """SIGKILL everything of one node, its collector included; returns how many processes."""
-        return processes.kill(self.nodes[index].folder, first=[self._collectors.pop(index)])
+        self._ray.pop(index)
+        collector = self._collectors.pop(index, None)
+        return processes.kill(self.nodes[index].folder, first=[collector] if collector else [])
 
     def stop_cleanly(self) -> None:
         """SIGTERM Ray and the collectors of all nodes at once, as Kubernetes does, and wait for their end."""
@@ -79,48 +79,51 @@ class RayCluster:
         processes.terminate([child for child in running if child.poll() is None], within_s=_STOP_WITHIN_S)
 
     def run(self, command: list[str | Path], output: Path) -> subprocess.Popen[bytes]:
-        """Start a driver that ends with the cluster."""
-        return processes.start(
-            command, folder=self.root / "driver", environment=self.driver_environment, output=output
-        )
+        """Start a driver beside the head; it ends with the cluster."""
+        environment = self._environments[0]
+        return processes.start(command, folder=self.root / "driver", environment=environment, output=output)
+
+    def log_sizes(self) -> dict[str, dict[str, int]]:
+        """Bytes of each node's log files that have any, by the node's address and the path below `logs/`."""
+        return {node.address: node.log_sizes() for node in self.nodes}
 
     def _start(self) -> None:
         if self.settings.storage_url:
             self._say(f"starting {len(self.nodes)} collectors")
-            for node in self.nodes:
-                self._start_collector(node)
-        self._say("starting Ray's head")
+        for node in self.nodes:
+            self._start_collector(node)
+        self._say(f"starting Ray: a head and {self.settings.workers} workers")
         self._start_ray(self.nodes[0])
-        self._until(lambda: self.dashboard.answers("api/version"), "Ray's dashboard answers")
-        self._say(f"starting {self.settings.workers} worker nodes")
+        self._until(lambda: is_open(self.head.host, self.head.gcs_port), "Ray's head listens")
         for node in self.nodes[1:]:
             self._start_ray(node)
         self._until(self._all_alive, f"{len(self.nodes)} nodes are alive")
 
-    def _start_ray(self, node: Node) -> None:
-        command = node.ray_start(self.head, self.settings.cpus)
-        environment = self._environment(node)
-        self._ray[node.index] = processes.start(
-            command, folder=node.folder, environment=environment, output=node.folder / "ray.log"
-        )
-
     def _start_collector(self, node: Node) -> None:
-        command = collect(node, self.head, self.settings)
-        self._collectors[node.index] = processes.start(
-            command,
-            folder=node.folder,
-            environment=self._environment(node),
-            output=node.folder / "collector.log",
-        )
+        """Start the node's collector, if there is to be one, and set the node's environment as it asks."""
+        environment = {**plain_environment(), **self.settings.ray_environment}
+        if self.settings.storage_url:
+            file = configure(node, self.head, self.settings)
+            self._collectors[node.index] = processes.start(
+                collect(file),
+                folder=node.folder,
+                environment=plain_environment(),
+                output=node.folder / "collector.log",
+            )
+            environment |= ray_environment(file)
+        self._environments[node.index] = environment
 
-    def _environment(self, node: Node) -> dict[str, str]:
-        return {
-            **_plain_environment(os.environ),
-            **recording.ray_environment(node.events_port),
-            **self.settings.ray_environment,
-        }
+    def _start_ray(self, node: Node) -> None:
+        self._ray[node.index] = processes.start(
+            node.ray_start(self.head, self.settings.cpus),
+            folder=node.folder,
+            environment=self._environments[node.index],
+            output=node.folder / "ray.log",
+        )
 
     def _all_alive(self) -> bool:
+        if not self.dashboard.answers("api/version"):
+            return False
         nodes = self.dashboard.json("nodes", view="summary", nocache=1)["data"]["summary"]
         alive = [node for node in nodes if node["raylet"].get("state") == "ALIVE"]
         return len(alive) == len(self.nodes)
@@ -144,20 +147,11 @@ class RayCluster:
 
     def _clear_away(self) -> None:
         processes.kill(self.root)
+        for child in (*self._ray.values(), *self._collectors.values()):
+            child.wait()
         shutil.rmtree(self.root, ignore_errors=True)
 
 
 def _short_temp_dir() -> str:
     preferred = tempfile.gettempdir()
     return preferred if len(os.fsencode(preferred)) <= _LONGEST_TEMP_DIR else "/tmp"  # noqa: S108 - see above
-
-
-def _plain_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what would point Ray or the collector at somebody else's cluster, or loopback at a proxy."""
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if not name.upper().startswith(("RAY_", "RAYHIST_"))
-    }
-    loopback = ",".join(["localhost", *(f"127.0.0.{last}" for last in range(1, 10))])
-    return {**kept, "no_proxy": loopback, "NO_PROXY": loopback, "RAY_USAGE_STATS_ENABLED": "0"}

@@ -22,12 +22,16 @@ class Head:
     @property
     def address(self) -> str:
         """Where nodes and drivers join the cluster."""
-        return f"{_address(0)}:{self.gcs_port}"
+        return f"{self.host}:{self.gcs_port}"
+
+    @property
+    def host(self) -> str:
+        return _address(0)
 
     @property
     def dashboard(self) -> str:
         """The live dashboard's URL."""
-        return f"http://{_address(0)}:{self.dashboard_port}"
+        return f"http://{self.host}:{self.dashboard_port}"
 
     @classmethod
     def on_free_ports(cls) -> Head:
@@ -64,13 +68,24 @@ class Node:
     def spool(self) -> Path:
         return self.folder / "spool"
 
+    @property
+    def address(self) -> str:
+        return _address(self.index)
+
+    def log_sizes(self) -> dict[str, int]:
+        """Bytes of each log file of the running session that has any, by path below `logs/`."""
+        logs = (self.temp_dir / "session_latest" / "logs").resolve()
+        files = [path for path in logs.rglob("*") if path.is_file() and not path.is_symlink()]
+        sizes = {path.relative_to(logs).as_posix(): path.stat().st_size for path in files}
+        return {path: size for path, size in sizes.items() if size}
+
     def ray_start(self, head: Head, cpus: int) -> list[str | Path]:
         """The command that runs the node in the foreground."""
         ray = Path(sysconfig.get_path("scripts")) / "ray"
         return [
             *(ray, "start", "--block", "--disable-usage-stats"),
             *(_worker_options(head) if self.index else _head_options(head)),
-            *("--node-ip-address", _address(self.index)),
+            *("--node-ip-address", self.address),
             *("--temp-dir", self.temp_dir),
             *("--num-cpus", str(cpus)),
             *("--object-store-memory", str(_OBJECT_STORE_BYTES)),
@@ -88,7 +103,7 @@ def _address(index: int) -> str:
 def _head_options(head: Head) -> list[str]:
     return [
         *("--head", "--port", str(head.gcs_port)),
-        *("--dashboard-host", _address(0), "--dashboard-port", str(head.dashboard_port)),
+        *("--dashboard-host", head.host, "--dashboard-port", str(head.dashboard_port)),
         *("--ray-client-server-port", str(head.client_port)),
     ]
 

@@ -13,3 +13,22 @@ def free_ports(count: int) -> list[int]:
         for one in sockets:
             one.bind(("", 0))
         return [one.getsockname()[1] for one in sockets]
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody listens on the port, on any address, at this moment."""
+    with socket.socket() as one:
+        try:
+            one.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def is_open(address: str, port: int) -> bool:
+    """Whether somebody listens on the port at this address."""
+    try:
+        socket.create_connection((address, port), timeout=1).close()
+    except OSError:
+        return False
+    return True

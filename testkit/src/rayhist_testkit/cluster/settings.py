@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rayhist.ids import Cluster, ClusterKind
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
@@ -26,3 +28,7 @@ class ClusterSettings:
     """Seconds between two polls of the dashboard."""
     ray_environment: dict[str, str] = field(default_factory=dict)
     """Variables for Ray besides those that recording needs."""
+
+    def cluster(self) -> Cluster:
+        """Raises `BadIdentifier` if namespace or name is no DNS-1123 name."""
+        return Cluster(ClusterKind.RAYCLUSTER, self.namespace, self.name)

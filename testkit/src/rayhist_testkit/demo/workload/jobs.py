@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from ray.job_submission import JobStatus, JobSubmissionClient
 
 from rayhist_testkit.cluster.waiting import until
 from rayhist_testkit.demo.ledger import Job, Log
 from rayhist_testkit.demo.workload.run import PATIENCE_S, Finish, Run, until_exists
 
-_DRIVER = f"{sys.executable} -m rayhist_testkit.demo.workload.submitted"
+_DRIVER = "python -m rayhist_testkit.demo.workload.submitted"
 
 
 def begin(run: Run) -> Finish:

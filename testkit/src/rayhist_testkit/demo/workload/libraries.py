@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from ray.job_submission import JobSubmissionClient
 
 from rayhist_testkit.demo.ledger import Dataset, Job
@@ -32,4 +30,4 @@ def begin(run: Run) -> Finish:
 
 
 def _entrypoint(name: str) -> str:
-    return f"{sys.executable} -m rayhist_testkit.demo.workload.submitted_{name}"
+    return f"python -m rayhist_testkit.demo.workload.submitted_{name}"
