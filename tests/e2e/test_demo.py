@@ -1,0 +1,58 @@
+"""The recorded cluster, long dead, answers what its workload is known to have made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rayhist_testkit.cluster.dashboard import Dashboard
+from rayhist_testkit.cluster.server import HistoryServer
+from rayhist_testkit.demo.check import mismatches
+from rayhist_testkit.demo.figures import figures
+from rayhist_testkit.demo.record import Recording
+
+pytestmark = [pytest.mark.services, pytest.mark.timeout(600)]
+
+
+def test_the_replay_says_what_the_ledger_says(dead: Dashboard, recording: Recording) -> None:
+    assert mismatches(dead, recording.ledger) == []
+
+
+def test_a_wrong_replay_would_be_noticed(dead: Dashboard, recording: Recording) -> None:
+    """Each part of the ledger is really compared."""
+    wrong = recording.ledger.__copy__()
+    wrong.nodes += 1
+    wrong.jobs = {**wrong.jobs, "none": wrong.jobs["stopped"].__class__("none", "SUCCEEDED")}
+    wrong.task_counts = {**wrong.task_counts, "FINISHED": wrong.task_counts["FINISHED"] + 1}
+    found = mismatches(dead, wrong)
+    for what in ("nodes: all", "jobs: count", "job none", "task attempts: FINISHED"):
+        assert any(line.startswith(what) for line in found), found
+
+
+def test_the_figures_are_those_of_the_recording(dead: Dashboard, recording: Recording) -> None:
+    line = figures(dead, 0)
+    assert line.startswith(f"demo: {recording.ledger.nodes} nodes, {len(recording.ledger.jobs)} jobs, ")
+    assert line.endswith(" 0 mismatches")
+
+
+def test_the_session_is_listed_as_lost_with_its_address(server: HistoryServer, recording: Recording) -> None:
+    [listed] = server.root.json("api/v1/sessions")["sessions"]
+    assert listed["session"] == recording.session.name
+    assert (listed["kind"], listed["namespace"], listed["cluster"]) == ("raycluster", "research", "nightly")
+    assert server.root.raw(listed["path"].lstrip("/")).startswith(b"<!doctype html>")
+
+
+def test_the_demo_ends_on_ctrl_c_and_leaves_nothing_running(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of the start: every process and the temporary folder are gone."""
+    command = [sys.executable, "-m", "rayhist.cli", "demo", "--check", "--keep", tmp_path]
+    demo = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": "/tmp"})
+    lines = iter(demo.stderr.readline, "")
+    next(line for line in lines if "starting Ray" in line)
+    demo.send_signal(signal.SIGINT)
+    demo.communicate(timeout=60)
+    assert demo.returncode == 130
