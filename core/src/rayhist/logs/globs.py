@@ -6,57 +6,64 @@ the end of a glob finds folders only; so does a glob that ends in `/`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
 _ANY_FOLDERS = "**"
 
 
 def matching(paths: Iterable[str], glob: str) -> list[str]:
-    """The paths that match, and the folders that do, sorted.  `glob` has been checked."""
-    wanted = [part for part in glob.split("/") if part not in {"", "."}]
+    """The paths that match, and the folders that do, sorted.  `glob` has been checked.
+
+    Each folder is looked at once, with every place in the glob that it may stand for, so that no glob takes
+    much longer than another.
+    """
+    wanted = _wanted(glob)
     only_folders = glob.endswith("/") or wanted[-1:] == [_ANY_FOLDERS]
     files = list(paths)
-    found = {folder for folder in _folders(files) if _matches(_parts(folder), wanted)}
+    places = {"": _opened(wanted, {0})}
+    for folder in sorted(_folders(files)):  # a folder sorts before those in it
+        places[folder] = _step(wanted, places, folder)
+    found = [f"{folder or '.'}/" for folder, there in places.items() if len(wanted) in there]
     if not only_folders:
-        found.update(path for path in files if _matches(_parts(path), wanted))
+        found += [path for path in files if len(wanted) in _step(wanted, places, path)]
     return sorted(found)
 
 
+def _wanted(glob: str) -> list[str]:
+    """The glob's parts; of several `**` in a row, one means the same."""
+    parts = [part for part in glob.split("/") if part not in {"", "."}]
+    return [
+        part
+        for part, before in zip(parts, ["", *parts], strict=False)
+        if part != before or part != _ANY_FOLDERS
+    ]
+
+
 def _folders(paths: Iterable[str]) -> set[str]:
-    """Every folder above a path, with `/` behind; the top is `./`."""
-    found = {"./"}
+    """Every folder above a path."""
+    found = set()
     for path in paths:
-        folder = path
-        while "/" in folder:
+        folder = path.rpartition("/")[0]
+        while folder and folder not in found:
+            found.add(folder)
             folder = folder.rpartition("/")[0]
-            found.add(folder + "/")
     return found
 
 
-def _parts(path: str) -> list[str]:
-    return [part for part in path.split("/") if part not in {"", "."}]
+def _step(wanted: list[str], places: dict[str, set[int]], path: str) -> set[int]:
+    """The places in the glob behind the path, by those behind the folder it is in."""
+    folder, _, name = path.rpartition("/")
+    reached = set()
+    for place in places[folder]:
+        if place < len(wanted) and wanted[place] == _ANY_FOLDERS:
+            reached.add(place)
+        elif place < len(wanted) and fnmatchcase(name, wanted[place]):
+            reached.add(place + 1)
+    return _opened(wanted, reached)
 
 
-def _matches(parts: list[str], wanted: list[str]) -> bool:
-    """Walk along the path with every place in the glob that is possible, so that no glob takes long."""
-    places = set(_open(wanted, {0}))
-    for part in parts:
-        reached = set()
-        for place in places:
-            if place < len(wanted) and wanted[place] == _ANY_FOLDERS:
-                reached.add(place)
-            elif place < len(wanted) and fnmatchcase(part, wanted[place]):
-                reached.add(place + 1)
-        places = set(_open(wanted, reached))
-    return len(wanted) in places
-
-
-def _open(wanted: list[str], places: set[int]) -> Iterator[int]:
-    """The places, and those behind a `**` there, which may also mean no folder."""
-    for place in places:
-        yield place
-        behind = place
-        while behind < len(wanted) and wanted[behind] == _ANY_FOLDERS:
-            behind += 1
-            yield behind
+def _opened(wanted: list[str], places: set[int]) -> set[int]:
+    """The places, and that behind a `**` there, which may also stand for no folder at all."""
+    behind = {place + 1 for place in places if place < len(wanted) and wanted[place] == _ANY_FOLDERS}
+    return places | behind
