@@ -1,0 +1,50 @@
+"""`rayhist collect`: records what happens on one Ray node."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from rayhist.cli import parser
+from rayhist.hookspecs import hookimpl
+from rayhist.kinds import Command
+from rayhist.plugins import Plugins
+
+_DESCRIPTION = """\
+Record what happens on one Ray node, head or worker, into the archive: Ray's events, every log file of the
+session and, beside the head, what only the dashboard knows.  Start one beside each node, before or after Ray.
+
+  eval "$(rayhist collect --print-ray-env)"      on every node, before `ray start`
+  rayhist collect --config rayhist.toml          beside it
+
+Whatever is not there yet (Ray, the session's folder, the archive) is waited for.  SIGTERM or Ctrl-C ends it
+with a last sweep; what could not be sent by then stays on disk for the next start."""
+
+
+def run(argv: Sequence[str], plugins: Plugins) -> int:
+    chosen = _arguments().parse_args(argv)
+    from rayhist_collector import app  # noqa: PLC0415 - `--help` needs none of it
+
+    if chosen.print_ray_env:
+        sys.stdout.write(app.ray_settings(chosen.config, plugins))
+        return 0
+    return app.main(chosen.config, plugins, once=chosen.once)
+
+
+def _arguments() -> argparse.ArgumentParser:
+    made = parser("collect", _DESCRIPTION)
+    made.add_argument(
+        "--print-ray-env", action="store_true", help="print the settings that Ray needs, for a shell"
+    )
+    made.add_argument(
+        "--once",
+        action="store_true",
+        help="record what is there now, send it, and end: no events are waited for",
+    )
+    return made
+
+
+@hookimpl
+def rayhist_command() -> Command:
+    return Command(api=1, name="collect", summary="record what happens on one Ray node", run=run)

@@ -1,0 +1,130 @@
+"""From posted events to event files: told apart, checked against what came before, written, sealed.
+
+`store` and what it calls run on one thread of their own, so that batches keep their order and a slow disk
+holds up nobody but Ray's exporter, which waits for the answer anyway.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from rayhist.clock import Clock
+from rayhist.errors import DataError
+from rayhist_collector import envelope, gz
+from rayhist_collector.event_files import Event, EventFiles, Finished, Group, count, left_over
+from rayhist_collector.quarantine import Quarantine
+from rayhist_collector.recent import RecentIds
+from rayhist_collector.spool import Spool
+
+
+class Outcome(msgspec.Struct):
+    """What became of a batch."""
+
+    received: int = 0
+    stored: int = 0
+    duplicates: int = 0
+    quarantined: Counter[str] = msgspec.field(default_factory=Counter)
+    """Reason → events."""
+    nodes: dict[str, str] = {}
+    """Session → the node that reported its last event, `""` if that event names none."""
+
+
+class EventIntake:
+    """Not thread-safe."""
+
+    def __init__(self, spool: Spool, clock: Clock) -> None:
+        self._spool = spool
+        self._clock = clock
+        self._files = EventFiles(spool.open, clock, fsync=spool.fsync)
+        self._recent = RecentIds()
+        self._quarantine = Quarantine(spool.quarantine)
+        self._finished: list[Finished] = []
+        self._session = ""
+
+    def recover(self) -> None:
+        """Take over what a crash left open, and remember its ids: its last batch may come again."""
+        for finished in left_over(self._spool.open):
+            with finished.path.open("rb") as file:
+                for line in file:
+                    self._recount(finished, line.rstrip(b"\n"))
+            self._finished.append(finished)
+
+    def _recount(self, finished: Finished, line: bytes) -> None:
+        try:
+            filed = envelope.read(line)
+        except DataError:
+            return
+        self._recent.add(filed.event_id)
+        count(finished.tally, [Event(filed.event_type, line)], finished.created_ns // 1_000_000)
+
+    def store(self, lines: Iterable[bytes]) -> Outcome:
+        """Put the events on local disk.  Raises `OSError`: then they may be sent again as they are."""
+        outcome = Outcome()
+        groups: dict[Group, list[Event]] = {}
+        fresh: dict[Group, list[str]] = {}
+        in_batch: set[str] = set()
+        for line in lines:
+            outcome.received += 1
+            try:
+                filed = envelope.read(line)
+            except DataError as error:
+                self.quarantine(line, str(error))
+                outcome.quarantined[str(error)] += 1
+                continue
+            if filed.event_id:
+                if filed.event_id in in_batch or filed.event_id in self._recent:
+                    outcome.duplicates += 1
+                    continue
+                in_batch.add(filed.event_id)
+            group = Group(filed.session, filed.node, filed.job)
+            groups.setdefault(group, []).append(Event(filed.event_type, _one_line(line)))
+            fresh.setdefault(group, []).append(filed.event_id)
+            outcome.nodes[filed.session] = filed.node
+        self._write(groups, fresh, outcome)
+        return outcome
+
+    def _write(
+        self, groups: dict[Group, list[Event]], fresh: dict[Group, list[str]], outcome: Outcome
+    ) -> None:
+        for group, events in groups.items():
+            if group.session != self._session:
+                self._session = group.session
+                self._finished += self._files.others(group.session)
+            self._files.append(group, events)
+            # Remembered before they are flushed: if that fails, the batch comes again, and flushes them.
+            for event_id in fresh[group]:
+                self._recent.add(event_id)
+            outcome.stored += len(events)
+        self._files.flush()
+        self._finished += self._files.full()
+
+    def quarantine(self, data: bytes, reason: str) -> None:
+        self._quarantine.add(data, reason, self._clock.time_ms())
+
+    @property
+    def has_finished(self) -> bool:
+        return bool(self._finished)
+
+    def finished(self, *, everything: bool) -> list[Finished]:
+        """Hand over the files that are to be sealed; those still open only if `everything` is asked for."""
+        if everything:
+            self._finished += self._files.all()
+        taken, self._finished = self._finished, []
+        return taken
+
+
+def seal(spool: Spool, key: str, path: Path) -> None:
+    """Compress a finished file and move it to its key.  Safe on any thread; raises `OSError`."""
+    with spool.temporary() as temporary:
+        gz.compress(path, temporary)
+        spool.seal(key, temporary)
+    path.unlink()
+
+
+def _one_line(line: bytes) -> bytes:
+    """Ray sends no line breaks; whoever does, gets them taken out of between the tokens."""
+    return msgspec.json.format(line, indent=-1) if b"\n" in line or b"\r" in line else line
