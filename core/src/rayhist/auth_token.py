@@ -49,7 +49,7 @@ class Tokens(Authenticator):
             raise Refused("Unauthorized: Missing authentication token")
         found = None
         for name, token in self._tokens.items():  # all of them, so that the time tells nothing
-            if hmac.compare_digest(token, given.encode()):
+            if hmac.compare_digest(token, given.encode("utf-8", "surrogateescape")):
                 found = name
         if found is None:
             raise Refused("Forbidden: Invalid authentication token", authenticated=True)

@@ -204,16 +204,24 @@ def options_of(kind: Any, given: dict[str, Any], path: str) -> Any:
 def _scan(found: Iterable[Distribution]) -> Iterator[tuple[Found, EntryPoint]]:
     seen = set()
     for distribution in found:
+        entries = [(entry, role) for entry in distribution.entry_points if (role := _role(entry))]
+        if (
+            not entries
+        ):  # nearly all of them; parsing their metadata would cost most of a short command's time
+            continue
         name = _metadata(distribution, "Name")
         normal = re.sub(r"[-_.]+", "-", name).lower()
         if normal in seen:  # a second copy further down sys.path is not the one that is imported
             continue
         seen.add(normal)
-        for entry in distribution.entry_points:
-            prefix, _, role = entry.group.rpartition(".")
-            if prefix == hookspecs.PROJECT and role in ROLES:
-                version = _metadata(distribution, "Version")
-                yield Found(role, entry.name, name, version, entry.value), entry
+        for entry, role in entries:
+            yield Found(role, entry.name, name, _metadata(distribution, "Version"), entry.value), entry
+
+
+def _role(entry: EntryPoint) -> str:
+    """The role an entry point is for, or nothing."""
+    prefix, _, role = entry.group.rpartition(".")
+    return role if prefix == hookspecs.PROJECT and role in ROLES else ""
 
 
 def _metadata(distribution: Distribution, field: str) -> str:
