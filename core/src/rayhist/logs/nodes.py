@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from rayhist.errors import BadIdentifier
-from rayhist.ids import IdKind, hex_id
+from rayhist.ids import IdKind
 from rayhist.index import Index
 from rayhist.logs.error import LogError, clipped
-from rayhist.logs.request import BAD_REQUEST
+from rayhist.logs.request import BAD_REQUEST, checked_id
 from rayhist.query import Filter, Query, run
 from rayhist.resources import NODES
 
@@ -29,12 +28,7 @@ def named_node(index: Index, node_id: str, node_ip: str) -> str:
             "Both node id and node ip are not provided. Please provide at least one of them.",
             status=BAD_REQUEST,
         )
-    if not node_id:
-        return _by_ip(index, node_ip)
-    try:
-        return hex_id(IdKind.NODE, node_id)
-    except BadIdentifier as error:
-        raise LogError(str(error), status=BAD_REQUEST) from error
+    return checked_id(IdKind.NODE, node_id) if node_id else _by_ip(index, node_ip)
 
 
 def require_logs(index: Index, node: str) -> None:

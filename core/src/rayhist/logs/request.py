@@ -10,6 +10,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from rayhist.errors import BadIdentifier
+from rayhist.ids import IdKind, hex_id
 from rayhist.logs.error import LogError
 
 DEFAULT_LINES = 1000
@@ -61,6 +63,14 @@ _TEXTS = (
     "suffix",
     "download_filename",
 )
+
+
+def checked_id(kind: IdKind, value: str) -> str:
+    """The id in lower-case hex.  Raises `LogError`."""
+    try:
+        return hex_id(kind, value)
+    except BadIdentifier as error:
+        raise LogError(str(error), status=BAD_REQUEST) from error
 
 
 def _number(parameters: Mapping[str, str], name: str, default: int, *, lowest: int = 0) -> int:

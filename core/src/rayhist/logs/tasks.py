@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
+from rayhist.ids import IdKind
 from rayhist.index import Index
-from rayhist.logs.error import LogError, clipped
-from rayhist.logs.request import LogRequest
+from rayhist.logs.error import LogError
+from rayhist.logs.request import LogRequest, checked_id
 from rayhist.logs.slices import LogSlice, path_of, whole
 from rayhist.query import MAX_LIMIT, Filter, Query, run
 from rayhist.resources import TASKS
@@ -56,17 +57,17 @@ def task_slice(index: Index, request: LogRequest) -> LogSlice:
 
 
 def _attempt(index: Index, request: LogRequest) -> _Attempt:
-    found = _attempts(index, "task_id", request.task_id)
-    shown = clipped(request.task_id)
+    task = checked_id(IdKind.TASK, request.task_id)
+    found = _attempts(index, "task_id", task)
     if not found:
         raise LogError(
-            f"Could not find log file for task: {shown}"
+            f"Could not find log file for task: {task}"
             f" (attempt {request.attempt_number}) with suffix: {request.suffix}"
         )
     for attempt in found:
         if attempt.attempt_number == request.attempt_number:
             return attempt
-    raise LogError(f"Could not find log file for task attempt:{shown}({request.attempt_number})")
+    raise LogError(f"Could not find log file for task attempt:{task}({request.attempt_number})")
 
 
 def _attempts(index: Index, column: str, value: str) -> list[_Attempt]:

@@ -6,12 +6,11 @@ import re
 
 import msgspec
 
-from rayhist.errors import BadIdentifier
-from rayhist.ids import IdKind, hex_id, nil_id
+from rayhist.ids import IdKind, nil_id
 from rayhist.index import Index
 from rayhist.logs.error import LogError, clipped
 from rayhist.logs.nodes import has_logs, require_logs
-from rayhist.logs.request import BAD_REQUEST, LogRequest
+from rayhist.logs.request import LogRequest, checked_id
 from rayhist.logs.slices import LogSlice, whole
 
 _WORKER_FILE = re.compile(r"(?:.*/)?worker-([0-9a-f]+)-[0-9a-f]+-([0-9]+)\.(out|err)\Z")
@@ -41,7 +40,7 @@ def worker_file(index: Index, node: str, suffix: str, *, worker_id: str = "", pi
 
 def actor_file(index: Index, request: LogRequest) -> LogSlice:
     """The file of the actor's last incarnation that has one.  Raises `LogError`."""
-    actor = _checked_actor(request.actor_id)
+    actor = checked_id(IdKind.ACTOR, request.actor_id)
     lives = [life for life in _incarnations(index, actor) if life.placed]
     if not lives:
         raise LogError(f"Worker ID for Actor ID ActorID({actor}) not found. Actor is not scheduled yet.")
@@ -53,13 +52,6 @@ def actor_file(index: Index, request: LogRequest) -> LogSlice:
     if not any(has_logs(index, life.node_id) for life in lives):
         require_logs(index, latest)
     raise no_file(request, latest)
-
-
-def _checked_actor(actor_id: str) -> str:
-    try:
-        return hex_id(IdKind.ACTOR, actor_id)
-    except BadIdentifier as error:
-        raise LogError(str(error), status=BAD_REQUEST) from error
 
 
 def _incarnations(index: Index, actor: str) -> list[Incarnation]:
