@@ -79,7 +79,7 @@ class LogEvents:
         elif line.strip():
             try:
                 self._take(msgspec.json.decode(line, type=dict[str, Any]))
-            except (msgspec.MsgspecError, UnicodeError, RecursionError, OverflowError):
+            except (msgspec.MsgspecError, UnicodeError, RecursionError):
                 self.skipped += 1
 
     def _take(self, event: dict[str, Any]) -> None:
