@@ -78,6 +78,15 @@ def test_of_two_files_of_one_name_the_newer_keeps_it() -> None:
     assert _sizes(files) == {"monitor.log": 3, "monitor.log.2": 2, "monitor.log.3": 1}
 
 
+def test_of_two_files_in_one_pack_the_one_with_the_later_id_is_newer() -> None:
+    """As after a roll-up of many packs into one; ids begin with the time at which a file was first seen."""
+    files = NodeFiles(NODE)
+    newer, older = PackedFile("1796052660000-1", "monitor.log"), PackedFile("1796052650000-2", "monitor.log")
+    entries = [_entry(newer.id, 0, 2), _entry(older.id, 0, 1)]
+    files.add_pack("pack", 1, _table(newer, older, ranges=entries))
+    assert _sizes(files) == {"monitor.log": 2, "monitor.log.2": 1}
+
+
 def test_a_number_that_is_taken_is_not_given_again() -> None:
     files = NodeFiles(NODE)
     for moment, (identity, path) in enumerate(

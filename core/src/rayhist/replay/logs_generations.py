@@ -32,8 +32,8 @@ class _Generation(msgspec.Struct):
     """One file, from its making to its deletion, whatever it was called meanwhile."""
 
     path: str
-    age: tuple[int, ...]
-    """Larger is newer."""
+    seen: tuple[int, int, str]
+    """When it was last seen: epoch ms, number of the pack, id (which a collector lets begin with a time)."""
     names: int = 0
     """How many names it had before."""
     pieces: list[_Piece] = []
@@ -51,21 +51,21 @@ class NodeFiles:
     def add_pack(self, key: str, first_ms: int, table: Table) -> None:
         """Take a pack's table; `first_ms` is the time in its name."""
         self._packs += 1
-        for position, file in enumerate(table.files):
-            self._name(file, (first_ms, self._packs, position))
+        for file in table.files:
+            self._name(file, (first_ms, self._packs, file.id))
         for entry in table.ranges:
             self._packed[entry.file_id].pieces.append(_Piece(entry.start, entry.end, key, entry))
 
-    def _name(self, file: PackedFile, age: tuple[int, ...]) -> None:
-        known = self._packed.setdefault(file.id, _Generation(file.path, age))
-        known.age = max(known.age, age)
+    def _name(self, file: PackedFile, seen: tuple[int, int, str]) -> None:
+        known = self._packed.setdefault(file.id, _Generation(file.path, seen))
+        known.seen = max(known.seen, seen)
         if len(file.previous) >= known.names:
             known.path, known.names = file.path, len(file.previous)
 
     def add_file(self, path: str, key: str, size: int, modified_ms: int) -> None:
         """Take a whole file; `modified_ms` is when it was written to the archive."""
         pieces = [_Piece(0, size, key, None)] if size else []
-        self._whole.append(_Generation(path, (modified_ms,), pieces=pieces))
+        self._whole.append(_Generation(path, (modified_ms, 0, ""), pieces=pieces))
 
     def files(self) -> Iterator[tuple[LogFileRow, list[LogRange]]]:
         """Each file with its ranges, sorted and without overlaps."""
@@ -91,7 +91,7 @@ class NodeFiles:
 
 def _distinct(generations: Iterable[_Generation]) -> dict[str, _Generation]:
     """A name for each generation."""
-    newest_first = sorted(generations, key=_age, reverse=True)
+    newest_first = sorted(generations, key=_seen, reverse=True)
     named: dict[str, _Generation] = {}
     for one in newest_first:
         named.setdefault(one.path, one)
@@ -105,8 +105,8 @@ def _size(generation: _Generation) -> int:
     return max((piece.end for piece in generation.pieces), default=0)
 
 
-def _age(generation: _Generation) -> tuple[int, ...]:
-    return generation.age
+def _seen(generation: _Generation) -> tuple[int, int, str]:
+    return generation.seen
 
 
 def _free(path: str, taken: dict[str, Any]) -> str:
