@@ -19,6 +19,7 @@ from playwright.sync_api import Browser, sync_playwright
 from rayhist_testkit.cluster import ClusterSettings
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.server import HistoryServer
+from rayhist_testkit.demo.ending import after_the_end
 from rayhist_testkit.demo.record import Recording, record, reopen
 from rayhist_testkit.demo.workload import FULL
 
@@ -50,12 +51,13 @@ def server(recording: Recording, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(scope="session")
 def dead(server: HistoryServer, recording: Recording) -> Dashboard:
     """The dashboard of the dead session."""
+    server.until_ended(recording.session)
     return server.session(recording.session)
 
 
 @pytest.fixture(scope="session")
 def facts(dead: Dashboard, recording: Recording) -> Facts:
-    return gather(dead, recording.ledger)
+    return gather(dead, after_the_end(recording.ledger))
 
 
 @pytest.fixture(scope="module")

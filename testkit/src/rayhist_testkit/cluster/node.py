@@ -9,6 +9,8 @@ from pathlib import Path
 from rayhist_testkit.cluster.ports import free_ports
 
 _OBJECT_STORE_BYTES = 100_000_000
+_REWRITTEN = "debug_state"
+"""Begins the names of the files that Ray writes anew each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class Node:
         return _address(self.index)
 
     def log_sizes(self) -> dict[str, int]:
-        """Bytes of each log file of the running session that has any, by path below `logs/`."""
+        """Bytes of each file below `logs/` that Ray appends to, by path; empty ones are left out."""
         logs = (self.temp_dir / "session_latest" / "logs").resolve()
         files = [path for path in logs.rglob("*") if path.is_file() and not path.is_symlink()]
         sizes = {path.relative_to(logs).as_posix(): path.stat().st_size for path in files}
-        return {path: size for path, size in sizes.items() if size}
+        return {path: size for path, size in sizes.items() if size and not path.startswith(_REWRITTEN)}
 
     def ray_start(self, head: Head, cpus: int) -> list[str | Path]:
         """The command that runs the node in the foreground."""

@@ -18,6 +18,7 @@ from rayhist_testkit.cluster.waiting import until
 
 _READY_WITHIN_S = 60
 _STOP_WITHIN_S = 20
+_ENDED_WITHIN_S = 30
 
 
 class HistoryServer:
@@ -43,7 +44,12 @@ class HistoryServer:
         self._environment = environment or {}
         self._configuration = {
             "storage": {"url": storage_url, "options": storage_options or {}},
-            "server": {"host": "127.0.0.1", "port": self.port, "refresh_interval_s": 1.0},
+            "server": {
+                "host": "127.0.0.1",
+                "port": self.port,
+                "refresh_interval_s": 1.0,
+                "lost_after_s": 5.0,
+            },
             "cache": {"path": str(folder / "cache")},
         }
         self._child: subprocess.Popen[bytes] | None = None
@@ -83,6 +89,16 @@ class HistoryServer:
     def session(self, session: Session) -> Dashboard:
         """The routes of one session's dashboard."""
         return Dashboard(self.session_url(session))
+
+    def until_ended(self, session: Session) -> None:
+        """Wait until the server concludes, since it hears nothing, that the cluster is no more."""
+
+        def ended() -> bool:
+            listed = self.root.json("api/v1/sessions")["sessions"]
+            states = {one["path"]: one["state"] for one in listed}
+            return states.get(f"/s/{session.path}/") not in {None, "running"}
+
+        until(ended, f"the session {session.name} is listed as ended", within_s=_ENDED_WITHIN_S)
 
     def wait(self) -> int:
         """Serve until the process ends by itself; returns its exit status."""

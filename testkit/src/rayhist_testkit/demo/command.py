@@ -27,7 +27,7 @@ fails, crashes and hangs; kill all of it with SIGKILL; then serve the dashboard 
 was recorded.  Everything listens on this machine alone, and everything but what --keep names is removed at
 the end."""
 _PORT = 8090
-_STEPS = 8
+_STEPS = 7
 
 
 def run(argv: Sequence[str], plugins: Plugins) -> int:  # noqa: ARG001 - every command has this form
@@ -66,10 +66,12 @@ def _demo(chosen: argparse.Namespace, folder: Path) -> int:
 
 def _check(server: HistoryServer, recording: Recording) -> int:
     from rayhist_testkit.demo.check import mismatches  # noqa: PLC0415 - needs the extra
+    from rayhist_testkit.demo.ending import after_the_end  # noqa: PLC0415 - as above
     from rayhist_testkit.demo.figures import figures  # noqa: PLC0415 - as above
 
+    server.until_ended(recording.session)
     dashboard = server.session(recording.session)
-    found = mismatches(dashboard, recording.ledger)
+    found = mismatches(dashboard, after_the_end(recording.ledger))
     for mismatch in found:
         sys.stdout.write(f"mismatch: {mismatch}\n")
     sys.stdout.write(figures(dashboard, len(found)) + "\n")

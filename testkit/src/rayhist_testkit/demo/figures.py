@@ -17,6 +17,9 @@ def figures(dashboard: Dashboard, mismatches: int) -> str:
     )
 
 
-def _log_files(dashboard: Dashboard, node: str) -> int:
-    groups = dashboard.json("api/v0/logs", node_id=node, glob="**")["data"]["result"]
-    return len({name for names in groups.values() for name in names if not name.endswith("/")})
+def _log_files(dashboard: Dashboard, node: str, folder: str = "") -> int:
+    """Files below `folder` of the node's logs; folders are listed with a `/` at their end."""
+    groups = dashboard.json("api/v0/logs", node_id=node, glob=f"{folder}*")["data"]["result"]
+    names = {name for names in groups.values() for name in names}
+    below = [name for name in names if name.endswith("/")]
+    return len(names) - len(below) + sum(_log_files(dashboard, node, name) for name in below)

@@ -52,6 +52,11 @@ def record(settings: ClusterSettings, sections: Sequence[str], folder: Path, say
     return Recording(settings, _session(settings), made)
 
 
+def reopen(settings: ClusterSettings, folder: Path) -> Recording:
+    """A recording that was made earlier with these settings and this folder."""
+    return Recording(settings, _session(settings), ledger.read(folder / LEDGER))
+
+
 def _run(cluster: RayCluster, sections: Sequence[str], folder: Path, say: Say) -> Ledger:
     """Run the workload until its ledger is complete; it then holds what is to be pending or running."""
     say(f"running the workload: {', '.join(sections)}")
