@@ -84,8 +84,8 @@ class RayCluster:
         return processes.start(command, folder=self.root / "driver", environment=environment, output=output)
 
     def log_sizes(self) -> dict[str, dict[str, int]]:
-        """Bytes of each node's log files that have any, by the node's address and the path below `logs/`."""
-        return {node.address: node.log_sizes() for node in self.nodes}
+        """Bytes of each running node's log files that have any, by its address and the path below `logs/`."""
+        return {node.address: node.log_sizes() for node in self.nodes if node.index in self._ray}
 
     def _start(self) -> None:
         if self.settings.storage_url:

@@ -83,8 +83,9 @@ class HistoryServer:
         """The routes of the server itself."""
         return Dashboard(self.url)
 
-    def session_url(self, session: Session) -> str:
-        return f"{self.url}s/{session.path}/"
+    def session_url(self, session: Session, *, last_known: bool = False) -> str:
+        """Where the session's dashboard stands; `last_known`, the one that concludes nothing from its end."""
+        return f"{self.url}s/{session.path}{'@last-known' if last_known else ''}/"
 
     def session(self, session: Session) -> Dashboard:
         """The routes of one session's dashboard."""

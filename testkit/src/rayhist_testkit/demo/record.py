@@ -6,7 +6,8 @@ import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,17 +40,29 @@ def record(settings: ClusterSettings, sections: Sequence[str], folder: Path, say
 
     `folder` gets the ledger, and the output of workload, Ray and collectors.  Raises `RayhistError`.
     """
+    with running(settings, sections, folder, say) as (cluster, made):
+        say("waiting until the archive has it all")
+        until_shipped(cluster, made)
+        say(f"killing {cluster.kill_without_warning()} processes with SIGKILL, the collectors' too")
+    return Recording(settings, _session(settings), made)
+
+
+@contextmanager
+def running(
+    settings: ClusterSettings, sections: Sequence[str], folder: Path, say: Say
+) -> Iterator[tuple[RayCluster, Ledger]]:
+    """A cluster that has run the workload's `sections` and shows all of it, and what the workload made.
+
+    `folder` gets the same as from `record`.  Raises `RayhistError`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with RayCluster(settings, say) as cluster:
         try:
             made = _run(cluster, sections, folder, say)
-            say("waiting until the archive has it all")
             _until_settled(cluster, made)
-            _until_shipped(cluster, made)
-            say(f"killing {cluster.kill_without_warning()} processes with SIGKILL, the collectors' too")
+            yield cluster, made
         finally:
             _keep_output(cluster, folder)
-    return Recording(settings, _session(settings), made)
 
 
 def reopen(settings: ClusterSettings, folder: Path) -> Recording:
@@ -97,7 +110,8 @@ def _until_settled(cluster: RayCluster, made: Ledger) -> None:
         raise RayhistError("\n".join([str(error), *last])) from error
 
 
-def _until_shipped(cluster: RayCluster, made: Ledger) -> None:
+def until_shipped(cluster: RayCluster, made: Ledger) -> None:
+    """Wait until the archive has all that is in the logs of the running nodes, and all of the ledger."""
     sizes = cluster.log_sizes()
     last: list[str] = []
 
