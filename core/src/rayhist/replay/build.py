@@ -63,10 +63,12 @@ async def replay(
     progress: Progress | None = None,
     clock: Clock | None = None,
     lost_after_s: float = 120.0,
+    conclude: bool = True,
 ) -> Report:
     """Build the session's index in the new file `path`, and return the report that is also stored in it.
 
-    `inventory` is what the archive has of the session, if the caller has listed it already.
+    `inventory` is what the archive has of the session, if the caller has listed it already.  What went on
+    when the session ended is shown as ended with it; without `conclude` it is shown as last seen.
     One unreadable object costs that object.  Raises `NotFound` if there is no such session, and
     `Unavailable` or `Denied` as the store does: an index of a half-read session is never written.
     """
@@ -83,7 +85,7 @@ async def replay(
         progress.step = "reading events"
         await _fold_events(store, inventory.events, folds, report, progress)
         progress.step = "writing"
-        await asyncio.to_thread(_write, folds, context, writer)
+        await asyncio.to_thread(_write, folds, context, writer, conclude=conclude)
         report.problems = context.problems
         writer.meta("report", report)
         await asyncio.to_thread(writer.finish)
@@ -102,11 +104,13 @@ async def _read_logs(
     context.exports = await exports.read(store, writer, context.problems)
 
 
-def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter) -> None:
+def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter, *, conclude: bool) -> None:
+    writer.meta("end", context.end)
+    if not conclude:
+        context.end = msgspec.structs.replace(context.end, ended=False)
     for fold in folds:
         fold.write(context, writer)
     writer.meta("session", context.marker)
-    writer.meta("end", context.end)
     writer.meta("manifests", context.manifests)
 
 
