@@ -30,8 +30,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     kind: Kind = Kind.VALUE
     whole: bool = False
     """Whether the fields' values are compared as they are, instead of what is in them."""
-    views: list[View] = list(View)
-    endings: list[Ending] = list(Ending)
+    views: tuple[View, ...] = tuple(View)
+    endings: tuple[Ending, ...] = tuple(Ending)
 
     def concerns(self, question: str, moments: Moments) -> bool:
         return moments.view in self.views and moments.ending in self.endings and _any(self._asked, question)
