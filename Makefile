@@ -19,6 +19,10 @@ demo: $(READY) ## record a real Ray cluster, kill it, and browse it (Ctrl-C ends
 demo-check: $(READY) ## the same without waiting: compare the replay with what the workload made
 	$(RUN)/rayhist demo --check
 
+.PHONY: fidelity
+fidelity: $(READY) ## compare what a live dashboard answers with what its replay answers, after three endings
+	$(RUN)/python -m rayhist_testkit.fidelity $(ARGS)
+
 .PHONY: test
 test: $(READY) ## run every test: real Ray, real S3, a real browser
 	tools/setup-system.sh
