@@ -73,8 +73,9 @@ class Failures:
                 return self._pages.login(request.scope, str(error), status, after=after_login(request))
             return self._pages.problem(_title(error), str(error), error.remedy, request.scope, status)
         words = f"{error}\nremedy: {error.remedy}" if error.remedy else str(error)
-        as_text = _option(request, TEXT) or isinstance(error, Refused)
-        if "/api/v0/" in request.scope["path"] and not as_text:
+        if _option(request, TEXT) or isinstance(error, Refused):
+            return text_answer(words, status=status)
+        if "/api/v0/" in request.scope["path"]:
             return json_answer(wire.state_error(words), status=status)
         if "/api/v1/" in request.scope["path"]:
             return json_answer(wire.encode({"error": str(error), "remedy": error.remedy}), status=status)

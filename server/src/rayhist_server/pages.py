@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Response
 from litestar.types import Scope
 
+from rayhist.catalog import SessionEntry, State
 from rayhist.manifest import JobSummary
 from rayhist.replay import Progress
-from rayhist_server.catalog import SessionEntry
 from rayhist_server.loader import Loading, describe
 from rayhist_server.sessions import Page, address
 
@@ -131,8 +131,8 @@ def _row(entry: SessionEntry) -> _Row:
         namespace=cluster.namespace,
         session=entry.session.name,
         path=address(entry.session),
-        start=_time(marker.start_ms),
-        end=_time(marker.end_ms or (0 if entry.state == "running" else marker.last_seen_ms)),
+        start=("~" if entry.start_is_approximate else "") + _time(entry.start_ms),
+        end="" if entry.state is State.RUNNING else _time(entry.last_seen_ms),
         state=entry.state,
         jobs=_jobs(marker.jobs),
         job_list="\n".join(f"{job.id} {job.status} {job.entrypoint}" for job in marker.jobs),

@@ -86,7 +86,7 @@ class SessionScope(ASGIMiddleware):
         if options.get(NO_INDEX):
             await next_app(scope, receive, send)
             return
-        async with services.loader.use(session, PAGE_WAIT_S if options.get(PAGE) else WAIT_S) as view:
+        async with services.loader.use(session, WAIT_S) as view:
             scope["state"][_VIEW] = view
             await _answer(scope, receive, send, next_app, f"{services.release}-{view.state}")
 

@@ -1,4 +1,4 @@
-"""Which sessions exist: the archive's catalogue, read at most once per refresh interval."""
+"""Which sessions exist: the archive's markers, listed at most once per refresh interval."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import asyncio
 
 import msgspec
 
+from rayhist import catalog
+from rayhist.catalog import Listed, SessionEntry
 from rayhist.clock import Clock
 from rayhist.errors import ConfigError, NotFound
 from rayhist.ids import Cluster, ClusterKind, Session
 from rayhist.storage import Store
-from rayhist_server.catalog import SessionEntry, list_sessions
 
 LATEST = "latest"
 """As a session's name in an address: the cluster's newest session."""
 
 MAX_LIMIT = 1000
+_KEPT_PAGES = 100
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -60,57 +62,66 @@ class Sessions:
         self._clock = clock
         self._refresh_interval_s = refresh_interval_s
         self._lost_after_s = lost_after_s
-        self._entries: list[SessionEntry] = []
-        self._read_at: float | None = None
-        self._reading: asyncio.Task[list[SessionEntry]] | None = None
-
-    async def entries(self) -> list[SessionEntry]:
-        """All sessions.  Raises what the store raises: an outage is no empty list."""
-        fresh = self._read_at is not None and (
-            self._clock.monotonic() - self._read_at < self._refresh_interval_s
-        )
-        if fresh:
-            return self._entries
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read())
-            self._reading.add_done_callback(_seen)
-        return await asyncio.shield(self._reading)
+        self._listed: list[Listed] = []
+        self._listed_at: float | None = None
+        self._listing: asyncio.Task[list[Listed]] | None = None
+        self._pages: dict[tuple[str, int, int], Page] = {}
 
     async def page(self, search: str, limit: int, offset: int) -> Page:
-        """The entries whose names or jobs contain every word of `search`."""
-        everything = await self.entries()
-        words = search.lower().split()
-        matched = (
-            [one for one in everything if all(word in text_of(one) for word in words)]
-            if words
-            else everything
-        )
-        return Page(matched[offset : offset + limit], len(everything), len(matched), offset, limit)
+        """The sessions whose address contains every word of `search`; only their markers are read.
+
+        Raises what the store raises: an outage is no empty list.
+        """
+        listed = await self._all()
+        key = (search, limit, offset)
+        if key not in self._pages:
+            words = search.lower().split()
+            matched = [one for one in listed if all(word in one.session.path for word in words)]
+            entries = await catalog.entries(
+                self._store,
+                matched[offset : offset + limit],
+                clock=self._clock,
+                lost_after_s=self._lost_after_s,
+            )
+            if len(self._pages) >= _KEPT_PAGES:
+                self._pages.clear()
+            self._pages[key] = Page(entries, len(listed), len(matched), offset, limit)
+        return self._pages[key]
 
     async def resolve(self, wanted: Address) -> Session:
         """The session that an address names.  Raises `BadIdentifier`, and `NotFound` for `latest` of none."""
         if wanted.session != LATEST:
             return Session(wanted.cluster, wanted.session)
-        for entry in await self.entries():
-            if entry.session.cluster == wanted.cluster:
-                return entry.session
+        for one in await self._all():
+            if one.session.cluster == wanted.cluster:
+                return one.session
         raise NotFound(f"the archive has no session of {wanted.cluster.path}")
 
     async def close(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        if self._listing is not None:
+            self._listing.cancel()
+            await asyncio.gather(self._listing, return_exceptions=True)
 
-    async def _read(self) -> list[SessionEntry]:
+    async def _all(self) -> list[Listed]:
+        now = self._clock.monotonic()
+        if self._listed_at is not None and now - self._listed_at < self._refresh_interval_s:
+            return self._listed
+        if self._listing is None:
+            self._listing = asyncio.create_task(self._list())
+            self._listing.add_done_callback(_seen)
+        return await asyncio.shield(self._listing)
+
+    async def _list(self) -> list[Listed]:
         try:
-            self._entries = await list_sessions(self._store, self._clock.time_ms(), self._lost_after_s)
-            self._read_at = self._clock.monotonic()
-            return self._entries
+            self._listed = await catalog.listed(self._store)
+            self._listed_at = self._clock.monotonic()
+            self._pages.clear()
+            return self._listed
         finally:
-            self._reading = None
+            self._listing = None
 
 
-def _seen(task: asyncio.Task[list[SessionEntry]]) -> None:
+def _seen(task: asyncio.Task[list[Listed]]) -> None:
     """Look at a failure, so that one that nobody waited for any more is not complained about."""
     if not task.cancelled():
         task.exception()
@@ -119,10 +130,3 @@ def _seen(task: asyncio.Task[list[SessionEntry]]) -> None:
 def address(session: Session) -> str:
     """The session's address on this server, from its root."""
     return f"/s/{session.path}/"
-
-
-def text_of(entry: SessionEntry) -> str:
-    """What a search looks at, in lower case."""
-    marker = entry.marker
-    jobs = " ".join(f"{job.id} {job.status} {job.entrypoint}" for job in marker.jobs)
-    return f"{entry.session.path} {entry.state} {marker.ray_version} {jobs}".lower()

@@ -32,15 +32,15 @@ def array(values: Iterable[bytes]) -> bytes:
 
 
 def state_list(page: Page) -> bytes:
-    """A list of the state API.  `num_after_truncation` counts what the filters saw: here, everything."""
-    return state_result(page.total, page.filtered, array(page.rows))
+    """A list of the state API."""
+    return state_result(page.total, page.after_truncation, page.filtered, array(page.rows))
 
 
-def state_result(total: int, filtered: int, result: bytes) -> bytes:
+def state_result(total: int, after_truncation: int, filtered: int, result: bytes) -> bytes:
     """The state API's answer around rows, or around a summary."""
     inner = (
         b'{"total":%d,"num_after_truncation":%d,"num_filtered":%d,"result":%s,'
-        b'"partial_failure_warning":"","warnings":null}' % (total, total, filtered, result)
+        b'"partial_failure_warning":"","warnings":null}' % (total, after_truncation, filtered, result)
     )
     return envelope("", {"result": inner})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from litestar import Response
+from litestar.params import FromPath
 
 from rayhist_server.answers import text_answer
 from rayhist_server.routes.answering import answers
@@ -37,7 +38,9 @@ async def follow(request: SessionRequest) -> Response[bytes]:
 
 
 @answers("/api/packages/{protocol:str}/{package_name:str}", **{NO_INDEX: True})
-async def package(request: SessionRequest, protocol: str, package_name: str) -> Response[bytes]:
+async def package(
+    request: SessionRequest, protocol: FromPath[str], package_name: FromPath[str]
+) -> Response[bytes]:
     """Packages of runtime environments are not recorded."""
     return text_answer(
         f"Package {protocol}://{package_name} is not part of the recording of {request.recorded.path}",

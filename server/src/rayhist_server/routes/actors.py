@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from litestar import Response
+from litestar.params import FromPath
 
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer
@@ -23,7 +24,7 @@ async def actors(request: SessionRequest) -> Response[bytes]:
 
 
 @answers("/logical/actors/{actor_id:str}")
-async def actor(request: SessionRequest, actor_id: str) -> Response[bytes]:
+async def actor(request: SessionRequest, actor_id: FromPath[str]) -> Response[bytes]:
     """One actor; `null` if it is unknown."""
     found = await asyncio.to_thread(request.view.index.document, "actor", actor_id.lower())
     return json_answer(wire.envelope("Actor details fetched.", {"detail": found or b"null"}))

@@ -9,6 +9,7 @@ import asyncio
 from typing import Any
 
 from litestar import Response
+from litestar.params import FromPath
 
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer, text_answer
@@ -43,7 +44,7 @@ async def serve(request: SessionRequest) -> Response[bytes]:
 
 
 @answers("/api/data/datasets/{job_id:str}")
-async def datasets(request: SessionRequest, job_id: str) -> Response[bytes]:
+async def datasets(request: SessionRequest, job_id: FromPath[str]) -> Response[bytes]:
     """Ray Data's datasets of a job."""
     body = await asyncio.to_thread(request.view.good, f"/api/data/datasets/{job_id}")
     return json_answer(body or wire.encode({"datasets": []}))

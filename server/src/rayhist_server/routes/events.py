@@ -70,7 +70,7 @@ def _listed(view: View, wanted: Query) -> Page:
     found.sort(key=lambda event: event.seconds)
     kept = [event for event in found if all(_meets(event, one) for one in wanted.filters)]
     rows = [wire.encode(_row(event, wanted.detail)) for event in kept[: wanted.limit]]
-    return Page(total=len(found), filtered=len(kept), rows=rows)
+    return Page(total=len(found), after_truncation=len(found), filtered=len(kept), rows=rows)
 
 
 def _meets(event: _Event, condition: Filter) -> bool:

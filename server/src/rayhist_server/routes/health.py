@@ -6,6 +6,7 @@ import asyncio
 
 import msgspec
 from litestar import Response
+from litestar.di import NamedDependency
 
 from rayhist import layout
 from rayhist.errors import StorageError, Unavailable
@@ -35,7 +36,7 @@ async def healthz() -> Response[bytes]:
 
 
 @answers("/readyz", **{PUBLIC: True})
-async def readyz(services: Services) -> Response[bytes]:
+async def readyz(services: NamedDependency[Services]) -> Response[bytes]:
     """The archive can be read; else 503 and why not."""
     readiness = await _readiness(services)
     status = 200 if readiness.ready else 503
@@ -43,7 +44,7 @@ async def readyz(services: Services) -> Response[bytes]:
 
 
 @answers("/metrics", **{PUBLIC: True})
-async def metrics(services: Services) -> Response[bytes]:
+async def metrics(services: NamedDependency[Services]) -> Response[bytes]:
     """Metrics for Prometheus."""
     return Response(await asyncio.to_thread(services.metrics.render), headers={"content-type": CONTENT_TYPE})
 

@@ -6,14 +6,16 @@ from typing import Any
 
 import msgspec
 from litestar import Request, Response
+from litestar.di import NamedDependency
+from litestar.params import FromPath
 
+from rayhist.catalog import SessionEntry, State
 from rayhist.ids import ClusterKind
 from rayhist.manifest import JobSummary
 from rayhist.query import BadQuery
 from rayhist_server import query_params, wire
 from rayhist_server.access import PUBLIC
 from rayhist_server.answers import json_answer, text_answer
-from rayhist_server.catalog import SessionEntry
 from rayhist_server.pages import ASSETS, asset
 from rayhist_server.routes.answering import answers
 from rayhist_server.services import Services
@@ -27,15 +29,16 @@ _Request = Request[Any, Any, Any]
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """A session as `/api/v1/sessions` shows it; times are epoch milliseconds, 0 for unknown."""
+    """A session as `/api/v1/sessions` shows it; times are epoch milliseconds UTC, 0 for unknown."""
 
     kind: ClusterKind
     namespace: str
     owner: str
     cluster: str
     session: str
-    state: str
+    state: State
     start_ms: int
+    start_is_approximate: bool
     end_ms: int
     last_seen_ms: int
     path: str
@@ -55,14 +58,14 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 @answers("/", **{PAGE: True})
-async def page(request: _Request, services: Services) -> Response[str]:
+async def page(request: _Request, services: NamedDependency[Services]) -> Response[str]:
     """The list of sessions, newest first."""
     search, found = await _asked(request, services, _PAGE_LIMIT)
     return services.pages.sessions(found, search, services.store.location)
 
 
 @answers("/api/v1/sessions")
-async def listing(request: _Request, services: Services) -> Response[bytes]:
+async def listing(request: _Request, services: NamedDependency[Services]) -> Response[bytes]:
     """The list of sessions as JSON.  Parameters: `q` (words), `limit` (100, at most 1,000), `offset`."""
     _, found = await _asked(request, services, 100)
     sessions = [_listed(entry) for entry in found.entries]
@@ -73,7 +76,7 @@ async def listing(request: _Request, services: Services) -> Response[bytes]:
 
 
 @answers("/assets/{name:str}", **{PUBLIC: True})
-async def assets(name: str) -> Response[bytes]:
+async def assets(name: FromPath[str]) -> Response[bytes]:
     """Style, script and icon of this server's own pages."""
     if name not in ASSETS:
         return text_answer("404: Not Found", status=404)
@@ -109,9 +112,10 @@ def _listed(entry: SessionEntry) -> Listed:
         cluster=cluster.name,
         session=entry.session.name,
         state=entry.state,
-        start_ms=marker.start_ms,
+        start_ms=entry.start_ms,
+        start_is_approximate=entry.start_is_approximate,
         end_ms=marker.end_ms,
-        last_seen_ms=marker.last_seen_ms,
+        last_seen_ms=entry.last_seen_ms,
         path=address(entry.session),
         ray_version=marker.ray_version,
         labels=marker.labels,

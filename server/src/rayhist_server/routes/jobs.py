@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 from litestar import Response
+from litestar.params import FromPath
 from litestar.response import Stream
 
 from rayhist import logs
@@ -36,7 +37,7 @@ async def jobs(request: SessionRequest) -> Response[bytes]:
 
 
 @answers("/api/jobs/{job_or_submission_id:str}")
-async def job(request: SessionRequest, job_or_submission_id: str) -> Response[bytes]:
+async def job(request: SessionRequest, job_or_submission_id: FromPath[str]) -> Response[bytes]:
     """One job, by either id."""
     body = await asyncio.to_thread(_find, request.view, job_or_submission_id)
     if body is None:
@@ -45,7 +46,7 @@ async def job(request: SessionRequest, job_or_submission_id: str) -> Response[by
 
 
 @answers("/api/jobs/{job_or_submission_id:str}/logs")
-async def job_logs(request: SessionRequest, job_or_submission_id: str) -> Response[Any]:
+async def job_logs(request: SessionRequest, job_or_submission_id: FromPath[str]) -> Response[Any]:
     """The whole log of a submission's driver, in JSON."""
     body = await asyncio.to_thread(_find, request.view, job_or_submission_id)
     if body is None:

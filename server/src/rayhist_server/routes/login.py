@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 from litestar import Request, Response, post
+from litestar.di import NamedDependency
 from litestar.enums import RequestEncodingType
 from litestar.params import Body
 
@@ -31,7 +32,7 @@ class Form(msgspec.Struct):
 
 
 @answers("/login", **{PUBLIC: True})
-async def login_page(request: _Request, services: Services) -> Response[str]:
+async def login_page(request: _Request, services: NamedDependency[Services]) -> Response[str]:
     """The login form."""
     return services.pages.login(request.scope, "", 200, after="")
 
@@ -39,7 +40,7 @@ async def login_page(request: _Request, services: Services) -> Response[str]:
 @post("/login", opt={PUBLIC: True}, status_code=303)
 async def login(
     request: _Request,
-    services: Services,
+    services: NamedDependency[Services],
     data: Annotated[Form, Body(media_type=RequestEncodingType.URL_ENCODED)],
 ) -> Response[Any]:
     """Take a token from the form and leave it as a cookie."""
@@ -57,13 +58,13 @@ async def login(
 
 
 @answers("/api/authentication_mode", **{PUBLIC: True, NO_INDEX: True})
-async def authentication_mode(services: Services) -> Response[bytes]:
+async def authentication_mode(services: NamedDependency[Services]) -> Response[bytes]:
     """Which login the frontend has to show."""
     return json_answer(wire.encode({"authentication_mode": services.authenticator.mode}))
 
 
 @post("/api/authenticate", opt={PUBLIC: True, NO_INDEX: True}, status_code=200)
-async def authenticate(request: _Request, services: Services) -> Response[bytes]:
+async def authenticate(request: _Request, services: NamedDependency[Services]) -> Response[bytes]:
     """Check the bearer token and leave it as a cookie."""
     if services.authenticator.mode == "disabled":
         return text_answer("Unauthorized: Token authentication is not enabled", status=401)

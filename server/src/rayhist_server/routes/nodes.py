@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from litestar import Response
+from litestar.params import FromPath
 
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer
@@ -39,7 +40,7 @@ async def nodes(request: SessionRequest) -> Response[bytes]:
 
 
 @answers("/nodes/{node_id:str}")
-async def node(request: SessionRequest, node_id: str) -> Response[bytes]:
+async def node(request: SessionRequest, node_id: FromPath[str]) -> Response[bytes]:
     """One node with its hardware, workers and actors; of an unknown one an almost empty detail."""
     found = await asyncio.to_thread(request.view.index.document, "node.detail", node_id.lower())
     detail = found or wire.encode(_UNKNOWN_NODE)

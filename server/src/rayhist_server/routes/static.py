@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from litestar import Response
+from litestar.di import NamedDependency
+from litestar.params import FromPath
 
 from rayhist_server.access import PUBLIC
 from rayhist_server.frontend import Asset
 from rayhist_server.routes.answering import answers
 from rayhist_server.services import Services
-from rayhist_server.session_scope import NO_INDEX, PAGE, SessionRequest
+from rayhist_server.session_scope import NO_INDEX, PAGE, PAGE_WAIT_S, SessionRequest
 
 _FOR_EVER = "public, max-age=31536000"
 _POLICY = (
@@ -20,28 +22,34 @@ _POLICY = (
 )
 
 
-@answers("/", **{PAGE: True})
-async def index(request: SessionRequest, services: Services) -> Response[Any]:
-    """The frontend's page.  It works below any address that ends in `/`, so others are redirected there."""
+@answers("/", **{PAGE: True, NO_INDEX: True})
+async def index(request: SessionRequest, services: NamedDependency[Services]) -> Response[Any]:
+    """The frontend's page, once the session is open.
+
+    It works below any address that ends in `/`, so others are redirected there.
+    """
     raw_path = request.scope["raw_path"].partition(b"?")[0].decode("latin-1")
     here = request.recorded.name
     if not raw_path.endswith("/"):
         return Response(None, status_code=307, headers={"location": f"{here}/"})
     if raw_path.rstrip("/").rpartition("/")[2] not in {here, ""}:  # `latest`: a link must keep its meaning
         return Response(None, status_code=307, headers={"location": f"../{here}/"})
-    asset = await services.frontends.asset(request.recorded, "index.html")
+    async with services.loader.use(request.recorded, PAGE_WAIT_S):
+        asset = await services.frontends.asset(request.recorded, "index.html")
     headers = {"cache-control": "no-store", "content-security-policy": _POLICY}
     return Response(asset.body, media_type=asset.kind, headers=headers)
 
 
 @answers("/favicon.ico", **{PUBLIC: True, NO_INDEX: True})
-async def favicon(request: SessionRequest, services: Services) -> Response[bytes]:
+async def favicon(request: SessionRequest, services: NamedDependency[Services]) -> Response[bytes]:
     """The frontend's icon."""
     return _file(await services.frontends.asset(request.recorded, "favicon.ico"), "public, max-age=3600")
 
 
 @answers("/static/{path:path}", **{PUBLIC: True, NO_INDEX: True})
-async def static(request: SessionRequest, services: Services, path: Path) -> Response[bytes]:
+async def static(
+    request: SessionRequest, services: NamedDependency[Services], path: FromPath[Path]
+) -> Response[bytes]:
     """A static file of the frontend; its name changes with its content."""
     name = "static/" + str(path).removeprefix("/")
     return _file(await services.frontends.asset(request.recorded, name), _FOR_EVER)
