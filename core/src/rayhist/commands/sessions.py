@@ -47,9 +47,8 @@ def run(argv: Sequence[str], plugins: Plugins) -> int:
     options = options_of(kind, loaded.storage.options, "$.storage.options")
     found, total = asyncio.run(_newest(kind.open(url, options), chosen.limit, loaded.server.lost_after_s))
     if chosen.json:
-        sys.stdout.buffer.write(
-            msgspec.json.format(msgspec.json.encode([_json(one) for one in found])) + b"\n"
-        )
+        document = msgspec.json.encode([_json(one) for one in found])
+        sys.stdout.write(msgspec.json.format(document).decode() + "\n")
     else:
         sys.stdout.write(_table([_HEADER, *map(_row, found)]))
     if total > len(found):

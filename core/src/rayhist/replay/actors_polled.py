@@ -69,11 +69,14 @@ class _Answer(msgspec.Struct):
 
 def polled_actors(context: Context) -> dict[str, Polled]:
     """By actor id; what cannot be read goes into `context.problems`."""
+    logical = _logical(context)
     found = {
         identifier: Polled(shown, {name: value for name, value in fields.items() if name not in _SHOWN})
-        for identifier, fields in _logical(context).items()
+        for identifier, fields in logical.items()
         if (shown := _shown(fields)) is not None
     }
+    if odd := len(logical) - len(found):
+        context.problems.append(f"{odd} actors of the recorded answer of {LOGICAL} cannot be read.")
     listing = polled.listing(context.answers, ACTORS, context.problems)
     for row in listing.rows:
         one = found.setdefault(row["actor_id"], Polled())

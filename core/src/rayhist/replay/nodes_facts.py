@@ -44,13 +44,16 @@ class NodeFacts(msgspec.Struct):
     instance_type: str = ""
 
 
+_TYPES = {field.name: field.type for field in msgspec.structs.fields(NodeFacts)}
+
+
 def merged(node: str, sources: Iterable[NodeFacts], head_node: str) -> NodeFacts:
     """The first source that says something counts, field by field; but a node that once died is dead."""
     facts = NodeFacts()
     dead = False
     for source in sources:
         dead = dead or source.state == "DEAD"
-        for name in NodeFacts.__struct_fields__:
+        for name in _TYPES:
             if not getattr(facts, name):
                 setattr(facts, name, getattr(source, name))
     facts.node_id = node
@@ -150,10 +153,9 @@ def of_manifest(manifest: NodeManifest | None) -> NodeFacts:
 def _believed(**fields: Any) -> NodeFacts:
     """Facts out of an answer's values; what has the wrong type says nothing."""
     facts = NodeFacts()
-    types = {field.name: field.type for field in msgspec.structs.fields(NodeFacts)}
     for name, value in fields.items():
         try:
-            setattr(facts, name, msgspec.convert(value, types[name], strict=False))
+            setattr(facts, name, msgspec.convert(value, _TYPES[name], strict=False))
         except msgspec.ValidationError:
             continue
     return facts

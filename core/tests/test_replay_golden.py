@@ -1,0 +1,151 @@
+"""A real cluster of Ray 2.60, recorded and replayed, is what its dashboard showed of it.
+
+Where replay knows better than the dashboard did, the test says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rayhist.resources import ACTORS, JOBS, NODES, OBJECTS, PLACEMENT_GROUPS, WORKERS, Resource
+from rayhist_testkit.comparing import ABSENT, all_differences
+from rayhist_testkit.recordings import AFTER_NODE_DEATH, LIVE
+
+MOMENTS = (LIVE, AFTER_NODE_DEATH)
+DEAD_NODE = "e8182da48bec8308cc5a8ea4dba7846d5e40f1207256c0d36b4acd02"
+HALF_KNOWN_DRIVERS = {
+    "03000000ffffffffffffffffffffffffffffffffffffffffffffffff",
+    "0c000000ffffffffffffffffffffffffffffffffffffffffffffffff",
+}
+"""Ray itself had forgotten when these two began; their jobs' events had not."""
+
+Replay = Callable[[str], Any]
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("resource", [NODES, ACTORS, PLACEMENT_GROUPS], ids=lambda one: one.name)
+def test_rows_are_what_the_state_api_listed(replayed: Replay, moment: str, resource: Resource) -> None:
+    """Every column of every row."""
+    at = replayed(moment)
+
+    assert len(at.rows(resource)) >= 4
+    assert all_differences(at.rows(resource), at.live_rows(resource)) == []
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_workers_and_drivers_are_what_the_state_api_listed(replayed: Replay, moment: str) -> None:
+    at = replayed(moment)
+    found = all_differences(at.rows(WORKERS), at.live_rows(WORKERS))
+
+    assert len(at.rows(WORKERS)) == 154
+    assert {worker for worker, _ in found} == HALF_KNOWN_DRIVERS
+    assert {(path, live) for _, (path, _, live) in found} == {
+        (".pid", 0),
+        (".start_time_ms", 0),
+        (".worker_launch_time_ms", 0),
+        (".worker_launched_time_ms", 0),
+    }
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_jobs_are_what_the_job_api_listed(replayed: Replay, moment: str) -> None:
+    """Twelve submissions and six drivers, each field by field; `/api/v0/jobs` says the same."""
+    at = replayed(moment)
+    live = {_id(job): job for job in at.live("/api/jobs/")}
+    rows = at.live("/api/v0/jobs?detail=1&limit=10000")["data"]["result"]["result"]
+
+    assert all_differences(at.documents("job"), live) == []
+    assert (
+        all_differences(at.documents("job"), {one["submission_id"] or one["job_id"]: one for one in rows})
+        == []
+    )
+    assert len(live) == 18
+
+
+def _id(job: dict[str, Any]) -> str:
+    found: str = job["submission_id"] or job["job_id"]
+    return found
+
+
+def test_a_job_is_found_by_each_of_its_ids(replayed: Replay) -> None:
+    """As by `/api/jobs/<id>`; a submission's earlier driver, which Ray did not find, leads there too."""
+    at = replayed(LIVE)
+    aliases, jobs = at.documents("job.alias"), at.documents("job")
+
+    for asked in ("01000000", "0a000000", "raysubmit_2bFKNDz7zE1AWA9b", "my-custom_id.1"):
+        assert jobs[aliases[asked]] == at.live(f"/api/jobs/{asked}")
+    assert aliases["07000000"] == "raysubmit_2bFKNDz7zE1AWA9b"
+    assert "99000000" not in aliases
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_actors_are_what_the_pages_showed(replayed: Replay, moment: str) -> None:
+    """51 actors, with the use of hardware of those that lived."""
+    at = replayed(moment)
+    live = at.live("/logical/actors")["data"]["actors"]
+    found = all_differences(at.documents("actor"), live)
+    shown_after_death = live["2c352753f378b104809e0e5f01000000"] if moment == AFTER_NODE_DEATH else {}
+
+    assert len(live) == 51
+    assert [
+        (actor, path)
+        for actor, (path, _, its) in found
+        # The dashboard overwrites an actor's id when its process does not know it.
+        if its != "ffffffffffffffffffffffffffffffff"
+        # It goes on showing a dead actor's process for a while.
+        and not (actor == "2c352753f378b104809e0e5f01000000" and shown_after_death)
+    ] == []
+
+
+def test_node_summaries_are_what_the_cluster_page_showed(replayed: Replay) -> None:
+    at = replayed(LIVE)
+    live = {one["raylet"]["nodeId"]: one for one in at.live("/nodes?view=summary")["data"]["summary"]}
+
+    assert len(live) == 4
+    assert all_differences(at.documents("node.summary"), live) == []
+
+
+def test_node_details_are_what_the_node_page_showed(replayed: Replay) -> None:
+    """With the node's actors and worker processes."""
+    at = replayed(LIVE)
+    details = at.documents("node.detail")
+    live = {node: at.live(f"/nodes/{node}")["data"]["detail"] for node in details}
+    found = [one for one in all_differences(details, live) if not one[1][0].endswith(".actorId")]
+
+    assert len(live) == 4
+    assert found == []
+
+
+def test_a_dead_node_keeps_what_the_dashboard_forgets(replayed: Replay) -> None:
+    """Live, a dead node loses its name, labels, resources and ports; statistics are its last."""
+    at = replayed(AFTER_NODE_DEATH)
+    live = {one["raylet"]["nodeId"]: one for one in at.live("/nodes?view=summary")["data"]["summary"]}
+    found = all_differences(at.documents("node.summary"), live)
+    raylet = at.documents("node.summary")[DEAD_NODE]["raylet"]
+
+    assert {node for node, _ in found} == {DEAD_NODE}
+    assert all(known in ({}, "", "0", 0, ABSENT) for _, (_, _, known) in found)
+    assert (raylet["state"], raylet["nodeName"], raylet["labels"]["wl"]) == ("DEAD", "127.0.0.4", "node3")
+    assert raylet["stateMessage"] == live[DEAD_NODE]["raylet"]["stateMessage"]
+
+
+def test_polled_lists_are_kept_as_they_were(replayed: Replay) -> None:
+    at = replayed(LIVE)
+    objects = at.live("/api/v0/objects?detail=1&limit=10000")["data"]["result"]["result"]
+    answers = at.documents("answer")
+
+    assert len(at.rows(OBJECTS)) == len({one["object_id"] for one in objects}) > 40
+    assert answers["/timezone"]["body"] == at.live("/timezone")
+    assert answers["/api/serve/applications"]["body"] == at.live("/api/serve/applications/")
+    assert answers["/api/cluster_status?format=1"]["status"] == 200
+
+
+def test_rows_and_documents_name_the_same_jobs(replayed: Replay) -> None:
+    at = replayed(LIVE)
+
+    assert {row["job_id"] for row in at.rows(JOBS).values() if row["job_id"]} == {
+        job["job_id"] for job in at.documents("job").values() if job["job_id"]
+    }
