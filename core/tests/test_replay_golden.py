@@ -12,10 +12,12 @@ import pytest
 
 from rayhist.resources import ACTORS, JOBS, NODES, OBJECTS, PLACEMENT_GROUPS, WORKERS, Resource
 from rayhist_testkit.comparing import ABSENT, all_differences
-from rayhist_testkit.recordings import AFTER_NODE_DEATH, LIVE
+from rayhist_testkit.recordings import AFTER_NODE_DEATH, END, LIVE
 
 MOMENTS = (LIVE, AFTER_NODE_DEATH)
 DEAD_NODE = "e8182da48bec8308cc5a8ea4dba7846d5e40f1207256c0d36b4acd02"
+STOPPED_NODE = "294487586ccf46fc2c2c1bfe697b2ab75eaa2f7c959621a62b5d08bf"
+"""Its raylet was stopped some time before the head's."""
 HALF_KNOWN_DRIVERS = {
     "03000000ffffffffffffffffffffffffffffffffffffffffffffffff",
     "0c000000ffffffffffffffffffffffffffffffffffffffffffffffff",
@@ -149,3 +151,31 @@ def test_rows_and_documents_name_the_same_jobs(replayed: Replay) -> None:
     assert {row["job_id"] for row in at.rows(JOBS).values() if row["job_id"]} == {
         job["job_id"] for job in at.documents("job").values() if job["job_id"]
     }
+
+
+def test_nothing_goes_on_in_a_cluster_that_has_ended(replayed: Replay) -> None:
+    """No state that a browser would count up from; every node's logs can be reached by clicks."""
+    at = replayed(END)
+    summaries = at.documents("node.summary")
+
+    jobs = at.documents("job").values()
+    assert {job["status"] for job in jobs} <= {"SUCCEEDED", "FAILED", "STOPPED"}
+    assert all(job["end_time"] for job in jobs)
+    assert {actor["state"] for actor in at.documents("actor").values()} == {"DEAD"}
+    assert all(actor["endTime"] for actor in at.documents("actor").values())
+    assert not any(worker["is_alive"] for worker in at.rows(WORKERS).values())
+    assert all(worker["end_time_ms"] for worker in at.rows(WORKERS).values())
+    assert {node["state"] for node in at.rows(NODES).values()} == {"DEAD"}
+    died_before = {node for node, one in summaries.items() if one["raylet"]["state"] != "ALIVE"}
+    assert died_before == {DEAD_NODE, STOPPED_NODE} < summaries.keys()
+    assert all(one["raylet"]["stateMessage"] for one in summaries.values())
+
+
+def test_jobs_that_were_running_or_waiting_at_the_end_did_not_succeed(replayed: Replay) -> None:
+    ids, jobs = replayed(END).recording.ids, replayed(END).documents("job")
+    running, pending = jobs[ids["submission.running"]], jobs[ids["submission.pending"]]
+
+    assert (running["status"], pending["status"]) == ("FAILED", "FAILED")
+    assert running["message"].endswith("the job's last known status was RUNNING.")
+    assert pending["message"].endswith("the job's last known status was PENDING.")
+    assert (running["driver_exit_code"], pending["driver_exit_code"]) == (None, None)

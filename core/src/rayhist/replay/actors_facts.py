@@ -51,8 +51,8 @@ def known(actor_id: str, definition: ActorDefinition | None, life: Life, seen: P
         [
             Identity(repr_name=life.repr_name),
             actors_identity.defined(definition),
-            actors_identity.shown(seen.shown),
             actors_identity.listed(seen.row),
+            actors_identity.shown(seen.shown),
             Identity(job_id=actor_id[-2 * IdKind.JOB.size :]),  # an actor's id ends with its job's
         ]
     )
