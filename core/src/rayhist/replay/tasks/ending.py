@@ -34,8 +34,10 @@ def concluder(context: Context) -> Callable[[Record], Ending | None]:
 
     Only what the GCS would conclude, as long as the session goes on.
     """
-    dead_workers = {
-        identifier: row for identifier, row in context.workers.items() if row.get("is_alive") is False
+    dead_workers = {  # a worker whose end was only concluded has no exit type
+        identifier: row
+        for identifier, row in context.workers.items()
+        if row.get("is_alive") is False and row.get("exit_type")
     }
 
     def conclude(record: Record) -> Ending | None:
