@@ -94,6 +94,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     store = MemoryStore("recorded")
     folder = recordings.RAY_2_60
     session = asyncio.run(recordings.lay_out(store, folder, moment=recordings.LIVE, logs=True))
+    asyncio.run(store.put("frontends/2.60.0/index.html", b"<!doctype html><title>Ray Dashboard</title>"))
     recording = recordings.Recording(folder)
     app = application(tmp_path_factory.mktemp("server"), store, clock=recording.clock(recordings.LIVE))
     with TestClient(app) as client:

@@ -34,7 +34,7 @@ def build(
     Raises `ConfigError` and `PluginError`.
     """
     made = services.make(config, plugins, clock or SystemClock())
-    failures = Failures(made.pages, made.loader)
+    failures = Failures(made.pages, made.distrust)
     observer = Observer(made.metrics)
 
     @asynccontextmanager

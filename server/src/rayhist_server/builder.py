@@ -51,13 +51,16 @@ class Builder:
         self._slots = asyncio.Semaphore(workers)
         self._log: structlog.typing.FilteringBoundLogger = structlog.get_logger("rayhist.replay")
 
-    async def open(self, session: Session, progress: Progress, known: str | None) -> Found | None:
+    async def open(
+        self, session: Session, progress: Progress, known: str | None, *, conclude: bool = True
+    ) -> Found | None:
         """Return the index of the session as it is now; `None` if that is still the state `known`.
 
+        Without `conclude` it shows what went on at the session's end as it was last seen.
         Raises `NotFound`, `DataError` if nothing of the session can be read, and what the store raises.
         """
         inventory = await take(self._store, session)
-        cached = await asyncio.to_thread(self._cached, session, inventory.digest())
+        cached = await asyncio.to_thread(self._cached, session, inventory.digest(), conclude)
         if cached is not None:
             if cached[2] != known:
                 return cached
@@ -66,12 +69,12 @@ class Builder:
         progress.step = "waiting for other replays"
         async with self._slots:
             with self._metrics.replay():
-                return await self._replay(session, inventory, progress)
+                return await self._replay(session, inventory, progress, conclude=conclude)
 
-    def _cached(self, session: Session, digest: str) -> Found | None:
+    def _cached(self, session: Session, digest: str, conclude: bool) -> Found | None:
         """An index of these inputs, unless it calls a session running that counts as lost by now."""
         for ended in (True, False):
-            state = _state(digest, ended=ended)
+            state = _state(digest, ended=ended, conclude=conclude)
             lease = self.cache.lease(session, state)
             if lease is None:
                 continue
@@ -97,15 +100,17 @@ class Builder:
         marker = msgspec.convert(index.meta("session"), SessionMarker)
         return not end.ended and overdue(end.at_ms, marker, self._clock.time_ms(), self._lost_after_s)
 
-    async def _replay(self, session: Session, inventory: Inventory, progress: Progress) -> Found:
+    async def _replay(
+        self, session: Session, inventory: Inventory, progress: Progress, *, conclude: bool
+    ) -> Found:
         started = self._clock.monotonic()
         try:
             build = await asyncio.to_thread(self.cache.start)
         except OSError as error:
             raise self._no_room(error) from error
         try:
-            report = await self._written(session, inventory, progress, build)
-            index, lease, state = await asyncio.to_thread(self._published, session, build, report)
+            report = await self._written(session, inventory, progress, build, conclude=conclude)
+            index, lease, state = await asyncio.to_thread(self._published, session, build, report, conclude)
         except BaseException:
             await asyncio.to_thread(build.abandon)
             raise
@@ -126,7 +131,7 @@ class Builder:
         return index, lease, state
 
     async def _written(
-        self, session: Session, inventory: Inventory, progress: Progress, build: Build
+        self, session: Session, inventory: Inventory, progress: Progress, build: Build, *, conclude: bool
     ) -> Report:
         try:
             report = await replay.replay(
@@ -137,17 +142,18 @@ class Builder:
                 progress=progress,
                 clock=self._clock,
                 lost_after_s=self._lost_after_s,
+                conclude=conclude,
             )
         except (sqlite3.OperationalError, OSError) as error:
             raise self._no_room(error) from error
         _believe(report, inventory)
         return report
 
-    def _published(self, session: Session, build: Build, report: Report) -> Found:
+    def _published(self, session: Session, build: Build, report: Report, conclude: bool) -> Found:
         index = Index(build.path)
         ended = msgspec.convert(index.meta("end"), End).ended
         index.close()
-        state = _state(report.digest, ended=ended)
+        state = _state(report.digest, ended=ended, conclude=conclude)
         lease = build.publish(session, state)
         return Index(lease.path), lease, state
 
@@ -159,8 +165,8 @@ class Builder:
         )
 
 
-def _state(digest: str, *, ended: bool) -> str:
-    return f"{digest}-{'ended' if ended else 'running'}"
+def _state(digest: str, *, ended: bool, conclude: bool) -> str:
+    return f"{digest}-{'ended' if ended else 'running'}{'' if conclude else '-last-known'}"
 
 
 def _close(found: Found) -> None:

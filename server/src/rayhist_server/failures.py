@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -22,9 +23,10 @@ from rayhist.query import BadQuery
 from rayhist_server import wire
 from rayhist_server.answers import json_answer, text_answer
 from rayhist_server.frontend import NoFrontend
-from rayhist_server.loader import Loader, Loading
+from rayhist_server.loader import Loading
 from rayhist_server.pages import Pages
 from rayhist_server.session_scope import PAGE, view_of
+from rayhist_server.view import View
 
 _Request = Request[Any, Any, Any]
 
@@ -41,9 +43,9 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLI
 class Failures:
     """The application's exception handlers."""
 
-    def __init__(self, pages: Pages, loader: Loader) -> None:
+    def __init__(self, pages: Pages, distrust: Callable[[View], None]) -> None:
         self._pages = pages
-        self._loader = loader
+        self._distrust = distrust
         self._log: structlog.typing.FilteringBoundLogger = structlog.get_logger("rayhist.request")
 
     def handlers(self) -> ExceptionHandlersMap:
@@ -94,7 +96,7 @@ class Failures:
         view = view_of(request.scope)
         if view is None or error.sqlite_errorcode & 0xFF not in _DAMAGE:
             return self.unexpected(request, error)
-        self._loader.distrust(view)
+        self._distrust(view)
         message = f"the cached index of {view.session.path} was damaged ({error}); it is being built anew"
         return self.known(request, Unavailable(message, retry_after_s=1))
 

@@ -82,12 +82,15 @@ class Loader:
         *,
         open_sessions: int,
         refresh_interval_s: float,
+        conclude: bool = True,
     ) -> None:
+        """Without `conclude` what went on at a session's end is shown as it was last seen."""
         self._store = store
         self._builder = builder
         self._clock = clock
         self._open_sessions = open_sessions
         self._refresh_interval_s = refresh_interval_s
+        self._conclude = conclude
         self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._flights: dict[str, _Flight] = {}
         self._log: structlog.typing.FilteringBoundLogger = structlog.get_logger("rayhist.loader")
@@ -178,7 +181,7 @@ class Loader:
                 self._clock.monotonic()
             )  # also when it fails: then the next interval tries again
         known = current.view.state if current is not None else None
-        found = await self._builder.open(session, progress, known)
+        found = await self._builder.open(session, progress, known, conclude=self._conclude)
         if found is None:
             assert current is not None
             return current

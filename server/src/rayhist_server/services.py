@@ -17,6 +17,7 @@ from rayhist_server.loader import Loader
 from rayhist_server.metrics import Metrics
 from rayhist_server.pages import Pages
 from rayhist_server.sessions import Sessions
+from rayhist_server.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +29,27 @@ class Services:
     authenticator: Authenticator
     metrics: Metrics
     sessions: Sessions
-    loader: Loader
+    concluded: Loader
+    """Sessions with what follows from their end."""
+    last_known: Loader
+    """Sessions as they were last seen."""
     frontends: Frontends
     pages: Pages
     release: str
     """This distribution's version."""
 
+    def loader(self, *, last_known: bool) -> Loader:
+        """What opens sessions in one of their two views."""
+        return self.last_known if last_known else self.concluded
+
+    def distrust(self, view: View) -> None:
+        """The view's index turned out to be damaged: it will be built anew."""
+        self.loader(last_known=not view.concluded).distrust(view)
+
     async def close(self) -> None:
         await self.sessions.close()
-        await self.loader.close()
+        await self.concluded.close()
+        await self.last_known.close()
         await self.store.close()
 
 
@@ -64,9 +77,25 @@ def make(config: Config, plugins: Plugins, clock: Clock) -> Services:
         max_bytes=config.cache.max_bytes,
     )
     interval = server.refresh_interval_s
-    loader = Loader(store, builder, clock, open_sessions=server.open_sessions, refresh_interval_s=interval)
-    metrics.gauge("rayhist_server_open_sessions", "Sessions held open.", lambda: loader.open_count)
-    metrics.gauge("rayhist_server_loading_sessions", "Sessions being opened.", lambda: loader.loading_count)
+    concluded, last_known = loaders = [
+        Loader(
+            store,
+            builder,
+            clock,
+            open_sessions=server.open_sessions,
+            refresh_interval_s=interval,
+            conclude=conclude,
+        )
+        for conclude in (True, False)
+    ]
+    metrics.gauge(
+        "rayhist_server_open_sessions", "Sessions held open.", lambda: sum(one.open_count for one in loaders)
+    )
+    metrics.gauge(
+        "rayhist_server_loading_sessions",
+        "Sessions being opened.",
+        lambda: sum(one.loading_count for one in loaders),
+    )
     metrics.gauge("rayhist_server_cache_files", "Files in the cache.", lambda: cache.usage()[0])
     metrics.gauge("rayhist_server_cache_bytes", "Bytes in the cache.", lambda: cache.usage()[1])
     return Services(
@@ -75,7 +104,8 @@ def make(config: Config, plugins: Plugins, clock: Clock) -> Services:
         authenticator=authenticator,
         metrics=metrics,
         sessions=Sessions(store, clock, refresh_interval_s=interval, lost_after_s=server.lost_after_s),
-        loader=loader,
+        concluded=concluded,
+        last_known=last_known,
         frontends=Frontends(store, folder / "frontends", clock, refresh_interval_s=interval),
         pages=Pages(),
         release=version("rayhist-server"),

@@ -34,6 +34,7 @@ PAGE = "page"
 """Key of `opt` for handlers whose answers people look at: their failures are pages too."""
 
 _SESSION = "rayhist_session"
+_LAST_KNOWN = "rayhist_last_known"
 _VIEW = "rayhist_view"
 
 
@@ -43,6 +44,11 @@ class SessionRequest(Request[Principal, Any, Any]):
     @property
     def recorded(self) -> Session:
         return cast("Session", self.scope["state"][_SESSION])
+
+    @property
+    def last_known(self) -> bool:
+        """Whether it is about the session as it was last seen."""
+        return cast("bool", self.scope["state"][_LAST_KNOWN])
 
     @property
     def view(self) -> View:
@@ -83,19 +89,19 @@ class SessionScope(ASGIMiddleware):
         wanted = self._only or _address(options[KIND], scope["path_params"])
         session = await services.sessions.resolve(wanted)
         scope["state"][_SESSION] = session
+        scope["state"][_LAST_KNOWN] = wanted.last_known
         if options.get(NO_INDEX):
             await next_app(scope, receive, send)
             return
-        async with services.loader.use(session, WAIT_S) as view:
+        async with services.loader(last_known=wanted.last_known).use(session, WAIT_S) as view:
             scope["state"][_VIEW] = view
             await _answer(scope, receive, send, next_app, f"{services.release}-{view.state}")
 
 
 def _address(kind: ClusterKind, names: Mapping[str, str]) -> Address:
     """Raises `BadIdentifier`."""
-    return Address(
-        Cluster(kind, names["namespace"], names["cluster"], names.get("owner", "")), names["session"]
-    )
+    cluster = Cluster(kind, names["namespace"], names["cluster"], names.get("owner", ""))
+    return Address.of(cluster, names["session"])
 
 
 async def _answer(scope: HTTPScope, receive: Receive, send: Send, next_app: ASGIApp, state: str) -> None:

@@ -16,6 +16,9 @@ from rayhist.storage import Store
 LATEST = "latest"
 """As a session's name in an address: the cluster's newest session."""
 
+LAST_KNOWN = "@last-known"
+"""After a session's name in an address: as it was last seen, with nothing concluded from its end."""
+
 MAX_LIMIT = 1000
 _KEPT_PAGES = 100
 
@@ -31,10 +34,16 @@ class Page(msgspec.Struct, frozen=True):
 
 
 class Address(msgspec.Struct, frozen=True):
-    """What an address names: a cluster, and a session's name or `latest`."""
+    """What an address names: a cluster, a session's name or `latest`, and which view of that session."""
 
     cluster: Cluster
     session: str
+    last_known: bool = False
+
+    @classmethod
+    def of(cls, cluster: Cluster, name: str) -> Address:
+        """The address whose last part is `name`."""
+        return cls(cluster, name.removesuffix(LAST_KNOWN), name.endswith(LAST_KNOWN))
 
 
 def parse_address(path: str) -> Address:
@@ -46,7 +55,7 @@ def parse_address(path: str) -> Address:
         namespace, *owner, name, session = names
         if len(owner) != owned:
             raise ValueError(f"a {kind} {'needs an' if owned else 'has no'} owner")
-        return Address(Cluster(kind, namespace, name, *owner), session)
+        return Address.of(Cluster(kind, namespace, name, *owner), session)
     except ValueError as error:
         raise ConfigError(
             f"not a session's address: {path!r} ({error})",

@@ -25,6 +25,8 @@ class View:
         self.index = index
         self.store = store
         self.state = state
+        self.concluded: bool = index.meta("concluded")
+        """Whether what went on at the session's end is shown as ended with it."""
         self.end: End = msgspec.convert(index.meta("end"), End)
         self.marker: SessionMarker = msgspec.convert(index.meta("session"), SessionMarker)
         self._kept: dict[str, object] = {}

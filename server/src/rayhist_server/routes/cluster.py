@@ -87,11 +87,8 @@ async def cluster_status(request: SessionRequest) -> Response[bytes]:
 
 @answers("/api/component_activities")
 async def component_activities(request: SessionRequest) -> Response[bytes]:
-    """Whether drivers were active: none is any more."""
-    end_s = request.view.end.at_ms / 1000
-    reason = "The cluster has ended." if request.view.end.ended else None
-    driver = {"is_active": "INACTIVE", "reason": reason, "timestamp": end_s, "last_activity_at": end_s}
-    return json_answer(wire.encode({"driver": driver}))
+    """Whether drivers are active: none is any more when the cluster has ended."""
+    return json_answer(await asyncio.to_thread(_activities, request.view))
 
 
 @answers("/api/gcs_healthz")
@@ -169,6 +166,17 @@ def _metadata(view: View) -> bytes:
         pythonVersion=view.marker.python_version,
         rayInitCluster=False,
     )
+
+
+def _activities(view: View) -> bytes:
+    ended = view.concluded and view.end.ended
+    recorded = None if ended else view.good("/api/component_activities")
+    if recorded is not None:
+        return recorded
+    end_s = view.end.at_ms / 1000
+    reason = "The cluster has ended." if ended else None
+    driver = {"is_active": "INACTIVE", "reason": reason, "timestamp": end_s, "last_activity_at": end_s}
+    return wire.encode({"driver": driver})
 
 
 def _ray_version(view: View) -> str:

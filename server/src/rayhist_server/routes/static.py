@@ -14,6 +14,7 @@ from rayhist_server.frontend import Asset
 from rayhist_server.routes.answering import answers
 from rayhist_server.services import Services
 from rayhist_server.session_scope import NO_INDEX, PAGE, PAGE_WAIT_S, SessionRequest
+from rayhist_server.sessions import LAST_KNOWN
 
 _FOR_EVER = "public, max-age=31536000"
 _POLICY = (
@@ -29,12 +30,12 @@ async def index(request: SessionRequest, services: NamedDependency[Services]) ->
     It works below any address that ends in `/`, so others are redirected there.
     """
     raw_path = request.scope["raw_path"].partition(b"?")[0].decode("latin-1")
-    here = request.recorded.name
+    here = f"{request.recorded.name}{LAST_KNOWN if request.last_known else ''}"
     if not raw_path.endswith("/"):
         return Response(None, status_code=307, headers={"location": f"{here}/"})
     if raw_path.rstrip("/").rpartition("/")[2] not in {here, ""}:  # `latest`: a link must keep its meaning
         return Response(None, status_code=307, headers={"location": f"../{here}/"})
-    async with services.loader.use(request.recorded, PAGE_WAIT_S):
+    async with services.loader(last_known=request.last_known).use(request.recorded, PAGE_WAIT_S):
         asset = await services.frontends.asset(request.recorded, "index.html")
     headers = {"cache-control": "no-store", "content-security-policy": _POLICY}
     return Response(asset.body, media_type=asset.kind, headers=headers)
