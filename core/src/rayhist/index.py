@@ -1,7 +1,7 @@
 """The session index: what replay computes once, as one SQLite file that is only read afterwards.
 
 * one table per resource of the state API: each row's JSON as it is served (`base`, and `more` which `detail`
-  adds), beside its filterable columns; texts are lower-cased there, since Ray compares without case;
+  adds), beside its filterable columns, where texts compare without case, as Ray compares them;
 * `documents`: everything that is answered whole, by kind and id;
 * `log_files` and `log_ranges`: which bytes of which log file of which node stand where in the archive;
 * `meta`: the format, the session, and the report of the replay.
@@ -12,7 +12,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,12 @@ from rayhist.resources import RESOURCES, Resource, Type
 FORMAT = "v1"
 """Changes whenever a reader could misread an index of another version."""
 
-_SQL_TYPES = {Type.STRING: "TEXT", Type.INTEGER: "INTEGER", Type.BOOLEAN: "INTEGER"}
+_SQL_TYPES = {
+    Type.STRING: "TEXT COLLATE NOCASE",
+    Type.INTEGER: "INTEGER",
+    Type.FLOAT: "REAL",
+    Type.BOOLEAN: "INTEGER",
+}
 
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -40,7 +45,7 @@ CREATE TABLE log_ranges (
 """
 
 _INDEXED = {
-    "tasks": ("job_id", "actor_id", "parent_task_id"),
+    "tasks": ("task_id", "job_id", "actor_id", "worker_id"),
     "actors": ("job_id",),
     "workers": ("node_id", "pid"),
 }
@@ -134,6 +139,10 @@ class IndexWriter(LogTables):
         """The connection; what was written can be read at once."""
         return self._database
 
+    def written(self, kind: str, identifier: str) -> bytes | None:
+        """The JSON of a document that was added, or `None`."""
+        return _document(self._database, kind, identifier)
+
     def _run_script(self, script: str) -> None:
         for statement in script.split(";"):
             if statement.strip():
@@ -141,20 +150,28 @@ class IndexWriter(LogTables):
 
     def rows(self, resource: Resource, rows: Iterable[dict[str, Any]]) -> int:
         """Add rows of a resource, each with all of its columns; returns how many there were."""
-        names = tuple(resource.filterable)
-        marks = ", ".join("?" * (2 + len(names)))
-        before = self._database.total_changes
-        self._database.executemany(
-            f'INSERT INTO "{resource.name}" VALUES (NULL, {marks})',
-            (self._row(resource, names, row) for row in rows),
+        names = tuple(resource.stored)
+        return self.prepared(
+            resource, ("base", "more", *names), (self._row(resource, names, row) for row in rows)
         )
+
+    def prepared(self, resource: Resource, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        """Add rows that are ready for the table, which is faster; returns how many there were.
+
+        `columns` names what each row holds: `more` in JSON, `base` too unless the resource is flat, and the
+        stored columns.
+        """
+        before = self._database.total_changes
+        listed = ", ".join(f'"{name}"' for name in columns)
+        marks = ", ".join("?" * len(columns))
+        self._database.executemany(f'INSERT INTO "{resource.name}" ({listed}) VALUES ({marks})', rows)
         return self._database.total_changes - before
 
     @staticmethod
     def _row(resource: Resource, names: tuple[str, ...], row: dict[str, Any]) -> tuple[Any, ...]:
         base, more = resource.split(row)
         return (
-            msgspec.json.encode(base),
+            None if resource.flat else msgspec.json.encode(base),
             msgspec.json.encode(more),
             *(_comparable(row.get(name)) for name in names),
         )
@@ -221,6 +238,7 @@ class Index(LogTables):
         if connection is None:
             uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+            connection.create_function("folded", 1, _folded, deterministic=True)
             self._local.connection = connection
             with self._lock:
                 self._opened.append(connection)
@@ -233,10 +251,7 @@ class Index(LogTables):
 
     def document(self, kind: str, identifier: str) -> bytes | None:
         """A document's JSON, or `None` if there is none."""
-        found = self.database.execute(
-            "SELECT body FROM documents WHERE kind = ? AND id = ?", (kind, identifier)
-        ).fetchone()
-        return None if found is None else bytes(found[0])
+        return _document(self.database, kind, identifier)
 
     def documents(self, kind: str) -> Iterator[tuple[str, bytes]]:
         """The documents of a kind, in the order they were added."""
@@ -257,13 +272,22 @@ class Index(LogTables):
             self._opened.clear()
 
 
+def _document(database: sqlite3.Connection, kind: str, identifier: str) -> bytes | None:
+    found = database.execute(
+        "SELECT body FROM documents WHERE kind = ? AND id = ?", (kind, identifier)
+    ).fetchone()
+    return None if found is None else bytes(found[0])
+
+
 def _comparable(value: Any) -> Any:
-    """What a filterable column holds: a text in lower case, a number, or nothing."""
-    if isinstance(value, str):
-        return value.lower()
-    return value if value is None or isinstance(value, int | float) else str(value).lower()
+    """What a stored column holds: a text, a number, or nothing."""
+    return value if value is None or isinstance(value, str | int | float) else str(value)
+
+
+def _folded(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 def _create_table(resource: Resource) -> str:
-    columns = "".join(f', "{name}" {_SQL_TYPES[kind]}' for name, kind in resource.filterable.items())
+    columns = "".join(f', "{name}" {_SQL_TYPES[kind]}' for name, kind in resource.stored.items())
     return f'CREATE TABLE "{resource.name}" (seq INTEGER PRIMARY KEY, base BLOB, more BLOB{columns})'

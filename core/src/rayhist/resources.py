@@ -13,10 +13,11 @@ import msgspec
 
 
 class Type(StrEnum):
-    """What a filter's text is converted to before it is compared."""
+    """What a column holds, and so what a filter's text is converted to before it is compared."""
 
     STRING = "string"
     INTEGER = "integer"
+    FLOAT = "float"
     BOOLEAN = "boolean"
 
 
@@ -30,7 +31,16 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
     """Columns that `detail` adds."""
     filterable: dict[str, Type]
     order: tuple[str, ...]
-    """Columns that answers are sorted by."""
+    """Columns that answers are sorted by; with none, they come as they were written."""
+    kept: dict[str, Type] = {}
+    """Columns of `more` that are stored beside the filterable ones, for what is computed of them."""
+    flat: bool = False
+    """Whether every column of `base` is filterable, so that the index need not keep `base` as well."""
+
+    @cached_property
+    def stored(self) -> dict[str, Type]:
+        """The columns that are columns of the index as well."""
+        return self.filterable | self.kept
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
@@ -95,7 +105,9 @@ TASKS = Resource(
         "placement_group_id",
     )
     | {"attempt_number": Type.INTEGER, "worker_pid": Type.INTEGER, "is_debugger_paused": Type.BOOLEAN},
-    order=("task_id", "attempt_number"),
+    order=(),
+    kept={"creation_time_ms": Type.FLOAT},
+    flat=True,
 )
 
 ACTORS = Resource(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import binascii
+from typing import Any
 
 import msgspec
 
@@ -16,7 +16,6 @@ DRIVER_TASK = "DRIVER_TASK"
 
 _NIL_ACTOR = nil_id(IdKind.ACTOR)
 _NIL_PLACEMENT_GROUP = nil_id(IdKind.PLACEMENT_GROUP)
-_ACTOR_BYTES = IdKind.ACTOR.size
 
 
 class Definition(msgspec.Struct, frozen=True, cache_hash=True):
@@ -36,41 +35,64 @@ class Definition(msgspec.Struct, frozen=True, cache_hash=True):
     label_selector: str
 
 
-def of_task(payload: TaskDefinition) -> Definition:
-    """Raises `BadIdentifier`."""
-    return Definition(
-        type=payload.task_type,
-        name=payload.task_name,
-        function=_called(payload.task_func),
-        job_id=hex_from_base64(IdKind.JOB, payload.job_id),
-        actor_id=_created_actor(payload),
-        parent_task_id=hex_from_base64(IdKind.TASK, payload.parent_task_id),
-        placement_group_id=_placement_group(payload.placement_group_id),
-        language=payload.language,
-        resources=_json(payload.required_resources),
-        runtime_env=payload.serialized_runtime_env,
-        call_site=payload.call_site,
-        label_selector=_json(payload.label_selector),
-    )
+class Definitions:
+    """Makes definitions; equal events get the same object, and only the first of them is converted."""
 
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Definition] = {}
 
-def of_actor_task(payload: ActorTaskDefinition) -> Definition:
-    """Raises `BadIdentifier`."""
-    actor_id = hex_from_base64(IdKind.ACTOR, payload.actor_id)
-    return Definition(
-        type=ACTOR_TASK,
-        name=payload.actor_task_name,
-        function=_called(payload.actor_func),
-        job_id=hex_from_base64(IdKind.JOB, payload.job_id),
-        actor_id="" if actor_id == _NIL_ACTOR else actor_id,
-        parent_task_id=hex_from_base64(IdKind.TASK, payload.parent_task_id),
-        placement_group_id=_placement_group(payload.placement_group_id),
-        language=payload.language,
-        resources=_json(payload.required_resources),
-        runtime_env=payload.serialized_runtime_env,
-        call_site=payload.call_site,
-        label_selector=_json(payload.label_selector),
-    )
+    def of_task(self, payload: TaskDefinition) -> Definition:
+        """Raises `BadIdentifier`."""
+        # An actor's creation task does not say its actor: the last bytes of the task's id are the actor's.
+        creates = payload.task_type == ACTOR_CREATION_TASK
+        return self._shared(
+            payload,
+            payload.task_type,
+            payload.task_name,
+            called(payload.task_func),
+            payload.task_id if creates else "",
+        )
+
+    def of_actor_task(self, payload: ActorTaskDefinition) -> Definition:
+        """Raises `BadIdentifier`."""
+        return self._shared(
+            payload, ACTOR_TASK, payload.actor_task_name, called(payload.actor_func), payload.actor_id
+        )
+
+    def _shared(
+        self, payload: TaskDefinition | ActorTaskDefinition, kind: str, name: str, function: str, actor: str
+    ) -> Definition:
+        key = (
+            kind,
+            name,
+            function,
+            actor,
+            payload.job_id,
+            payload.parent_task_id,
+            payload.placement_group_id,
+            payload.language,
+            payload.serialized_runtime_env,
+            payload.call_site,
+            tuple(payload.required_resources.items()),
+            tuple(payload.label_selector.items()),
+        )
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Definition(
+                type=kind,
+                name=name,
+                function=function,
+                job_id=hex_from_base64(IdKind.JOB, payload.job_id),
+                actor_id=_actor(kind, actor),
+                parent_task_id=hex_from_base64(IdKind.TASK, payload.parent_task_id),
+                placement_group_id=_placement_group(payload.placement_group_id),
+                language=payload.language,
+                resources=_json(payload.required_resources),
+                runtime_env=payload.serialized_runtime_env,
+                call_site=payload.call_site,
+                label_selector=_json(payload.label_selector),
+            )
+        return found
 
 
 def merged(one: Definition, other: Definition) -> Definition:
@@ -84,11 +106,12 @@ def merged(one: Definition, other: Definition) -> Definition:
     return Definition(*(max(getattr(one, name), getattr(other, name)) for name in fields))
 
 
-def _created_actor(payload: TaskDefinition) -> str:
-    """An actor's creation task does not say its actor: the last bytes of the task's id are the actor's."""
-    if payload.task_type != ACTOR_CREATION_TASK or not payload.task_id:
-        return ""
-    return binascii.a2b_base64(payload.task_id)[-_ACTOR_BYTES:].hex()
+def _actor(kind: str, text: str) -> str:
+    """The actor's id in hex, from its own id or from that of the task that creates it."""
+    if kind == ACTOR_CREATION_TASK:
+        return hex_from_base64(IdKind.TASK, text)[-2 * IdKind.ACTOR.size :]
+    found = hex_from_base64(IdKind.ACTOR, text)
+    return "" if found == _NIL_ACTOR else found
 
 
 def _placement_group(text: str) -> str:
@@ -100,7 +123,7 @@ def _json(value: dict[str, float] | dict[str, str]) -> str:
     return msgspec.json.encode(value, order="sorted").decode() if value else ""
 
 
-def _called(function: Function | None) -> str:
+def called(function: Function | None) -> str:
     """`function`, or `Class.function`, without modules: `CallString` of Ray's `function_descriptor.h`."""
     if function is None:
         return ""

@@ -9,9 +9,7 @@ from typing import Any
 
 from rayhist.errors import BadIdentifier, DataError
 from rayhist.events import (
-    ActorTaskDefinition,
     Event,
-    TaskDefinition,
     TaskLifecycle,
     TaskLogInfo,
     TaskProfile,
@@ -21,17 +19,28 @@ from rayhist.ids import IdKind, hex_from_base64, nil_id
 from rayhist.index import IndexWriter
 from rayhist.replay.context import Context
 from rayhist.replay.fold import Fold
-from rayhist.replay.tasks.definition import Definition, of_actor_task, of_task
+from rayhist.replay.tasks.definition import Definition, Definitions
 from rayhist.replay.tasks.ending import concluder
 from rayhist.replay.tasks.profile import Profiles
 from rayhist.replay.tasks.record import Record, Slice
-from rayhist.replay.tasks.row import RowMaker
+from rayhist.replay.tasks.row import COLUMNS, RowMaker
 from rayhist.replay.tasks.states import NUMBERS
 from rayhist.resources import TASKS
 
 _TASK_BYTES = IdKind.TASK.size
 _JOB_BYTES = IdKind.JOB.size
-_NIL_IDS = {nil_id(IdKind.NODE), nil_id(IdKind.WORKER)}
+
+
+class _HexIds(dict[str, str]):
+    """From base64 to hex; nil and absent are empty.  There are few, so each is converted once."""
+
+    def __init__(self, kind: IdKind) -> None:
+        self._kind = kind
+
+    def __missing__(self, text: str) -> str:
+        found = hex_from_base64(self._kind, text)
+        found = self[text] = "" if found == nil_id(self._kind) else found
+        return found
 
 
 class TaskFold(Fold):
@@ -43,10 +52,10 @@ class TaskFold(Fold):
 
     def __init__(self) -> None:
         self._records: dict[bytes, Record] = {}
-        self._definitions: dict[Definition, Definition] = {}
+        self._definitions = Definitions()
         self._profiles = Profiles()
         self._texts: dict[str, str] = {}
-        self._ids: dict[str, str] = {"": ""}
+        self._nodes, self._workers = _HexIds(IdKind.NODE), _HexIds(IdKind.WORKER)
         self._unknown_states: set[str] = set()
 
     def add(self, event: Event) -> None:
@@ -54,41 +63,40 @@ class TaskFold(Fold):
             self._add_lifecycle(event.task_lifecycle_event, event)
         elif event.task_profile_events is not None:
             self._add_profile(event.task_profile_events)
-        elif event.task_definition_event is not None:
-            self._define(event.task_definition_event, of_task(event.task_definition_event))
-        elif event.actor_task_definition_event is not None:
-            self._define(event.actor_task_definition_event, of_actor_task(event.actor_task_definition_event))
+        elif (task := event.task_definition_event) is not None:
+            self._define(_key(task.task_id, task.task_attempt), self._definitions.of_task(task))
+        elif (call := event.actor_task_definition_event) is not None:
+            self._define(_key(call.task_id, call.task_attempt), self._definitions.of_actor_task(call))
         else:
             raise DataError(f"a {event.event_type} says nothing of a task")
 
     def write(self, context: Context, writer: IndexWriter) -> None:
         context.problems.extend(self._problems())
-        writer.rows(TASKS, self._rows(context))
+        writer.prepared(TASKS, COLUMNS, self._rows(context))
 
-    def _define(self, payload: TaskDefinition | ActorTaskDefinition, definition: Definition) -> None:
-        record = self._record(_key(payload.task_id, payload.task_attempt))
-        record.define(self._definitions.setdefault(definition, definition))
+    def _define(self, key: bytes, definition: Definition) -> None:
+        self._record(key).define(definition)
 
     def _add_lifecycle(self, payload: TaskLifecycle, event: Event) -> None:
         key = _key(payload.task_id, payload.task_attempt)
-        node, worker = self._id(IdKind.NODE, payload.node_id), self._id(IdKind.WORKER, payload.worker_id)
-        at_ns = timestamp_ns(event.timestamp) if event.timestamp else 0
-        states: dict[int, int] = {}
-        for transition in payload.state_transitions:
-            entered_ns, number = timestamp_ns(transition.timestamp), NUMBERS.get(transition.state)
-            if number is None:
-                self._unknown_states.add(transition.state)
-            elif states.get(number, entered_ns) <= entered_ns:
-                states[number] = entered_ns
+        node, worker = self._nodes[payload.node_id], self._workers[payload.worker_id]
+        entered = [(one.state, timestamp_ns(one.timestamp)) for one in payload.state_transitions]
+        error, paused = payload.ray_error_info, payload.is_debugger_paused
+        said_ns = 0 if error is None and paused is None else timestamp_ns(event.timestamp)
         record = self._record(key)
-        record.enter(states)
-        record.run_by(node, worker, payload.worker_pid, self._text(payload.actor_repr_name))
+        record.run_by(node, worker, payload.worker_pid, payload.actor_repr_name)
+        for name, at_ns in entered:
+            state = NUMBERS.get(name)
+            if state is None:
+                self._unknown_states.add(name)
+            else:
+                record.enter(state, at_ns)
         if payload.task_log_info is not None:
             record.logged(self._slice(payload.task_log_info))
-        if payload.ray_error_info is not None:
-            record.failed(at_ns, payload.ray_error_info)
-        if payload.is_debugger_paused is not None:
-            record.pause(at_ns, paused=payload.is_debugger_paused)
+        if error is not None:
+            record.failed(said_ns, error)
+        if paused is not None:
+            record.pause(said_ns, paused=paused)
 
     def _add_profile(self, payload: TaskProfile) -> None:
         if payload.profile_events is None:
@@ -96,7 +104,7 @@ class TaskFold(Fold):
         key = _key(payload.task_id, payload.attempt_number)
         packed = self._profiles.packed(key[:_TASK_BYTES].hex(), payload.profile_events)
         record = self._record(key)
-        record.profile = self._profiles.together(record.profile, packed)
+        record.profile = self._profiles.together(record.profile, packed) if record.profile else packed
 
     def _record(self, key: bytes) -> Record:
         record = self._records.get(key)
@@ -104,28 +112,12 @@ class TaskFold(Fold):
             record = self._records[key] = Record()
         return record
 
-    def _id(self, kind: IdKind, text: str) -> str:
-        """In hex; nil and absent are empty.  Nodes and workers are few, so each text is converted once."""
-        found = self._ids.get(text)
-        if found is None:
-            found = hex_from_base64(kind, text)
-            found = self._ids[text] = "" if found in _NIL_IDS else found
-        return found
-
-    def _text(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
-
     def _slice(self, log: TaskLogInfo) -> Slice:
-        return Slice(
-            self._text(log.stdout_file),
-            self._text(log.stderr_file),
-            log.stdout_start,
-            log.stdout_end,
-            log.stderr_start,
-            log.stderr_end,
-        )
+        shared = self._texts.setdefault
+        out, err = shared(log.stdout_file, log.stdout_file), shared(log.stderr_file, log.stderr_file)
+        return Slice(out, err, log.stdout_start, log.stdout_end, log.stderr_start, log.stderr_end)
 
-    def _rows(self, context: Context) -> Iterator[dict[str, Any]]:
+    def _rows(self, context: Context) -> Iterator[tuple[Any, ...]]:
         rows, conclude = RowMaker(self._profiles), concluder(context)
         for key in sorted(self._records):
             record = self._records[key]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from rayhist.events import ErrorInfo
 from rayhist.replay.tasks.definition import Definition, merged
 from rayhist.replay.tasks.states import FAILED, FINISHED, NIL
@@ -20,58 +22,46 @@ class Slice(NamedTuple):
     stderr_end: int | None
 
 
-class Record:
+class Record(msgspec.Struct, gc=False):
     """Every method gives the same result in whatever order, and however often, it is called."""
 
-    __slots__ = (
-        "definition",
-        "error",
-        "log",
-        "node",
-        "paused",
-        "pid",
-        "profile",
-        "repr_name",
-        "states",
-        "worker",
-    )
-
-    def __init__(self) -> None:
-        self.definition: Definition | None = None
-        self.states: dict[int, int] = {}
-        """Number of the state → nanoseconds since the epoch."""
-        self.node = ""
-        self.worker = ""
-        self.pid = 0
-        self.repr_name = ""
-        self.paused: tuple[int, bool] | None = None
-        """When it was said, and what."""
-        self.log: Slice | None = None
-        self.error: tuple[int, str, str] | None = None
-        """When it was said, its type, and its message."""
-        self.profile = b""
-        """Packed by `rayhist.replay.tasks.profile`."""
+    definition: Definition | None = None
+    states: dict[int, int] = {}
+    """Number of the state → nanoseconds since the epoch."""
+    node: str = ""
+    worker: str = ""
+    pid: int = 0
+    repr_name: str = ""
+    paused: tuple[int, bool] | None = None
+    """When it was said, and what."""
+    log: Slice | None = None
+    error: tuple[int, str, str] | None = None
+    """When it was said, its type, and its message."""
+    profile: bytes = b""
+    """Packed by `rayhist.replay.tasks.profile`."""
 
     def define(self, definition: Definition) -> None:
         known = self.definition
         self.definition = definition if known is None else merged(known, definition)
 
-    def enter(self, states: dict[int, int]) -> None:
-        """Take the times of states.  A state that was entered again has its latest time."""
-        known = self.states
-        for number, at_ns in states.items():
-            if known.get(number, at_ns) <= at_ns:
-                known[number] = at_ns
+    def enter(self, state: int, at_ns: int) -> None:
+        """Take the time of a state.  One that was entered again has its latest time."""
+        if self.states.get(state, at_ns) <= at_ns:
+            self.states[state] = at_ns
 
     def run_by(self, node: str, worker: str, pid: int, repr_name: str) -> None:
         """Take where it ran, as far as that is said.
 
         An attempt runs in one place, so two that differ come from damaged data; the greater is taken.
         """
-        self.node = max(self.node, node)
-        self.worker = max(self.worker, worker)
-        self.pid = max(self.pid, pid)
-        self.repr_name = max(self.repr_name, repr_name)
+        if node:
+            self.node = max(self.node, node)
+        if worker:
+            self.worker = max(self.worker, worker)
+        if pid:
+            self.pid = max(self.pid, pid)
+        if repr_name:
+            self.repr_name = max(self.repr_name, repr_name)
 
     def logged(self, log: Slice) -> None:
         self.log = log if self.log is None else Slice._make(map(_greater, self.log, log))

@@ -1,9 +1,12 @@
-"""From a record to the row of `/api/v0/tasks?detail=1`: `protobuf_to_task_state_dict` of Ray 2.60."""
+"""From a record to its row in the index: `protobuf_to_task_state_dict` of Ray 2.60.
+
+There may be millions of rows, so what the tasks of one definition have in common is encoded once.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,88 +14,162 @@ from rayhist.ids import IdKind
 from rayhist.replay.tasks import runtime_env
 from rayhist.replay.tasks.definition import ACTOR_TASK, DRIVER_TASK, Definition
 from rayhist.replay.tasks.ending import Ending
-from rayhist.replay.tasks.profile import Profiles
-from rayhist.replay.tasks.record import Record
+from rayhist.replay.tasks.profile import Profile, Profiles
+from rayhist.replay.tasks.record import Record, Slice
 from rayhist.replay.tasks.states import CREATED, FAILED, FINISHED, NIL, RUNNING, STATES
+
+_OWN = (
+    "more",
+    "task_id",
+    "attempt_number",
+    "name",
+    "state",
+    "node_id",
+    "worker_id",
+    "worker_pid",
+    "error_type",
+    "is_debugger_paused",
+    "creation_time_ms",
+)
+_SHARED = (
+    "job_id",
+    "actor_id",
+    "type",
+    "func_or_class_name",
+    "parent_task_id",
+    "language",
+    "placement_group_id",
+)
+COLUMNS = _OWN + _SHARED
+"""The columns of the table that a row holds."""
 
 _ANSI = re.compile(r"\x1b[^m]*m")
 _TASK_BYTES = IdKind.TASK.size
-_ANY_NODE = {"options": list[str]()}
+_ANY_NODE: dict[str, list[str]] = {"options": []}
 """`fallback_strategy` of every task but a driver's own; no event tells another."""
 
 
+class _Entered(msgspec.Struct):
+    state: str
+    created_ms: float
+
+
+class _LogInfo(msgspec.Struct, omit_defaults=True):
+    """Only what is known: Ray leaves the ends out until the task has ended."""
+
+    stdout_file: str | None = None
+    stderr_file: str | None = None
+    stdout_start: int | None = None
+    stdout_end: int | None = None
+    stderr_start: int | None = None
+    stderr_end: int | None = None
+
+
+class _Detail(msgspec.Struct):
+    """The columns that `detail` adds and that are the attempt's own, in the order of `TASKS`."""
+
+    events: list[_Entered]
+    profiling_data: Profile | msgspec.Raw
+    creation_time_ms: float | None
+    start_time_ms: float | None
+    end_time_ms: float | None
+    task_log_info: _LogInfo | None
+    error_message: str | None
+    is_debugger_paused: bool | None
+
+
+class _Shared(NamedTuple):
+    """What the rows of a definition have in common; `_Detail` stands between `head` and `tail`."""
+
+    columns: tuple[str | None, ...]
+    head: bytes
+    tail: bytes
+
+
 class RowMaker:
-    """Makes rows; what the tasks of one definition have in common is made once."""
+    """Makes rows, each with the values of `COLUMNS`."""
 
     def __init__(self, profiles: Profiles) -> None:
         self._profiles = profiles
-        self._shared: dict[Definition, dict[str, Any]] = {}
+        self._known: dict[Definition, _Shared] = {}
+        self._encode = msgspec.json.Encoder().encode
 
     def row(
         self, key: bytes, record: Record, definition: Definition, ending: Ending | None
-    ) -> dict[str, Any]:
+    ) -> tuple[Any, ...]:
         """The row of the attempt that the fold keeps under `key`; `ending` if nobody reported its end."""
         task_id = key[:_TASK_BYTES].hex()
         states = record.states if ending is None else {**record.states, FAILED: ending.at_ns}
         state = max(states, default=NIL)
         error_type, error_message = _error(record, ending) if state == FAILED else (None, None)
-        row = {
-            **self._common(definition),
-            "task_id": task_id,
-            "attempt_number": int.from_bytes(key[_TASK_BYTES:]),
-            "state": STATES[state],
-            "node_id": record.node or None,
-            "worker_id": record.worker or None,
-            "worker_pid": record.pid or None,
-            "error_type": error_type,
-            "profiling_data": self._profiles.data(task_id, record.profile),
-            "task_log_info": _log_info(record),
-            "error_message": error_message,
-            "is_debugger_paused": record.paused[1] if record.paused else None,
-            **_times(states),
-        }
-        if record.repr_name and row["type"] == ACTOR_TASK and row["name"] == row["func_or_class_name"]:
-            row["name"] = f"{record.repr_name}.{definition.name.rpartition('.')[2]}"
-        return row
+        # Ray divides the nanoseconds as floats, so its milliseconds are rounded now and then: so are these.
+        ms = {number: states[number] // 1e6 for number in sorted(states)}
+        detail = _Detail(
+            [_Entered(STATES[number], at) for number, at in ms.items()],
+            self._profiles.unpacked(task_id, record.profile),
+            ms.get(CREATED),
+            ms.get(RUNNING),
+            ms.get(FAILED, ms.get(FINISHED)),
+            _log_info(record.log),
+            error_message,
+            record.paused[1] if record.paused else None,
+        )
+        shared = self._shared(definition)
+        return (
+            shared.head + self._encode(detail)[1:-1] + shared.tail,
+            task_id,
+            int.from_bytes(key[_TASK_BYTES:], "big"),
+            _name(record, definition),
+            STATES[state],
+            record.node or None,
+            record.worker or None,
+            record.pid or None,
+            error_type,
+            detail.is_debugger_paused,
+            detail.creation_time_ms,
+            *shared.columns,
+        )
 
-    def _common(self, definition: Definition) -> dict[str, Any]:
-        common = self._shared.get(definition)
-        if common is None:
-            common = self._shared[definition] = _columns(definition)
-        return common
+    def _shared(self, definition: Definition) -> _Shared:
+        shared = self._known.get(definition)
+        if shared is None:
+            shared = self._known[definition] = _in_common(definition)
+        return shared
 
 
-def _columns(definition: Definition) -> dict[str, Any]:
-    return {
-        "name": definition.name,
-        "job_id": definition.job_id,
-        "actor_id": definition.actor_id or None,
-        "type": definition.type,
-        "func_or_class_name": definition.function,
-        "parent_task_id": definition.parent_task_id,
+def _in_common(definition: Definition) -> _Shared:
+    columns = (
+        definition.job_id,
+        definition.actor_id or None,
+        definition.type,
+        definition.function,
+        definition.parent_task_id,
+        definition.language,
+        definition.placement_group_id or None,
+    )
+    head = {
         "language": definition.language,
         "required_resources": _object(definition.resources),
-        "runtime_env_info": msgspec.Raw(msgspec.json.encode(runtime_env.info(definition.runtime_env))),
+        "runtime_env_info": runtime_env.info(definition.runtime_env),
         "placement_group_id": definition.placement_group_id or None,
+    }
+    tail = {
         "call_site": definition.call_site or None,
         "label_selector": _object(definition.label_selector),
         "fallback_strategy": None if definition.type == DRIVER_TASK else _ANY_NODE,
     }
+    return _Shared(columns, msgspec.json.encode(head)[:-1] + b",", b"," + msgspec.json.encode(tail)[1:])
 
 
 def _object(text: str) -> msgspec.Raw:
     return msgspec.Raw(text.encode() or b"{}")
 
 
-def _times(states: dict[int, int]) -> dict[str, Any]:
-    # Ray divides the nanoseconds as floats, so its milliseconds are rounded now and then: so are these.
-    ms = {number: states[number] // 1e6 for number in sorted(states)}
-    return {
-        "events": [{"state": STATES[number], "created_ms": at} for number, at in ms.items()],
-        "creation_time_ms": ms.get(CREATED),
-        "start_time_ms": ms.get(RUNNING),
-        "end_time_ms": ms.get(FAILED, ms.get(FINISHED)),
-    }
+def _name(record: Record, definition: Definition) -> str:
+    """An actor task that was given no name is called after its actor, if that says what it is called."""
+    if record.repr_name and definition.type == ACTOR_TASK and definition.name == definition.function:
+        return f"{record.repr_name}.{definition.name.rpartition('.')[2]}"
+    return definition.name
 
 
 def _error(record: Record, ending: Ending | None) -> tuple[str | None, str | None]:
@@ -104,8 +181,7 @@ def _error(record: Record, ending: Ending | None) -> tuple[str | None, str | Non
     return kind, _ANSI.sub("", message)
 
 
-def _log_info(record: Record) -> dict[str, Any] | None:
-    """Only what is known: an end is left out until the task has ended, as Ray does."""
-    if record.log is None:
+def _log_info(log: Slice | None) -> _LogInfo | None:
+    if log is None:
         return None
-    return {name: value for name, value in record.log._asdict().items() if value is not None}
+    return _LogInfo(log.stdout_file or None, log.stderr_file or None, *log[2:])
