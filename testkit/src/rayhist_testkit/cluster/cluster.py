@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -20,7 +20,7 @@ from rayhist_testkit.cluster.ports import is_open
 from rayhist_testkit.cluster.settings import ClusterSettings
 from rayhist_testkit.cluster.waiting import until
 
-_READY_WITHIN_S = 120
+_READY_WITHIN_S = 240
 _STOP_WITHIN_S = 60
 _LONGEST_TEMP_DIR = 20
 """Bytes of the system's temp dir that still leave room for Ray's sockets below it."""
@@ -41,6 +41,7 @@ class RayCluster:
         self.nodes = [Node.below(self.root, index) for index in range(settings.workers + 1)]
         self._ray: dict[int, subprocess.Popen[bytes]] = {}
         self._collectors: dict[int, subprocess.Popen[bytes]] = {}
+        self._children: list[subprocess.Popen[bytes]] = []
         self._environments: dict[int, dict[str, str]] = {}
 
     @property
@@ -80,8 +81,7 @@ class RayCluster:
 
     def run(self, command: list[str | Path], output: Path) -> subprocess.Popen[bytes]:
         """Start a driver beside the head; it ends with the cluster."""
-        environment = self._environments[0]
-        return processes.start(command, folder=self.root / "driver", environment=environment, output=output)
+        return self._spawn(command, self.root / "driver", self._environments[0], output)
 
     def log_sizes(self) -> dict[str, dict[str, int]]:
         """Bytes of each running node's log files that have any, by its address and the path below `logs/`."""
@@ -104,22 +104,24 @@ class RayCluster:
         environment = {**plain_environment(), **self.settings.ray_environment}
         if self.settings.storage_url:
             file = configure(node, self.head, self.settings)
-            self._collectors[node.index] = processes.start(
-                collect(file),
-                folder=node.folder,
-                environment=plain_environment(),
-                output=node.folder / "collector.log",
+            self._collectors[node.index] = self._spawn(
+                collect(file), node.folder, plain_environment(), node.folder / "collector.log"
             )
             environment |= ray_environment(file)
         self._environments[node.index] = environment
 
     def _start_ray(self, node: Node) -> None:
-        self._ray[node.index] = processes.start(
-            node.ray_start(self.head, self.settings.cpus),
-            folder=node.folder,
-            environment=self._environments[node.index],
-            output=node.folder / "ray.log",
+        command = node.ray_start(self.head, self.settings.cpus)
+        self._ray[node.index] = self._spawn(
+            command, node.folder, self._environments[node.index], node.folder / "ray.log"
         )
+
+    def _spawn(
+        self, command: Sequence[str | Path], folder: Path, environment: Mapping[str, str], output: Path
+    ) -> subprocess.Popen[bytes]:
+        child = processes.start(command, folder=folder, environment=environment, output=output)
+        self._children.append(child)
+        return child
 
     def _all_alive(self) -> bool:
         if not self.dashboard.answers("api/version"):
@@ -147,7 +149,7 @@ class RayCluster:
 
     def _clear_away(self) -> None:
         processes.kill(self.root)
-        for child in (*self._ray.values(), *self._collectors.values()):
+        for child in self._children:
             child.wait()
         shutil.rmtree(self.root, ignore_errors=True)
 

@@ -19,9 +19,9 @@ from rayhist_testkit.demo import check, ledger, shipped
 from rayhist_testkit.demo.ledger import Ledger
 from rayhist_testkit.demo.workload import LEDGER
 
-_WORKLOAD_WITHIN_S = 300
-_SETTLED_WITHIN_S = 60
-_SHIPPED_WITHIN_S = 60
+_WORKLOAD_WITHIN_S = 600
+_SETTLED_WITHIN_S = 120
+_SHIPPED_WITHIN_S = 120
 
 Say = Callable[[str], None]
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import ray
 
+from rayhist_testkit.cluster.dashboard import Dashboard
+from rayhist_testkit.cluster.waiting import until
 from rayhist_testkit.demo.ledger import Actor, Log
 from rayhist_testkit.demo.workload.run import PATIENCE_S, Finish, Run, expected_failure
 
@@ -69,12 +71,25 @@ def _let_die(run: Run, restarted: Any, crashed: Any, killed: Any, broken: Any) -
     with expected_failure():
         ray.get(broken.add.remote(), timeout=PATIENCE_S)
     run.count(*["FAILED"] * 4)  # two deaths; the broken one's creation and call
-    ray.get(restarted.add.options(max_task_retries=-1).remote(), timeout=PATIENCE_S)
+    until(
+        lambda: _is_back(run, restarted), "the crashed actor is alive again", within_s=PATIENCE_S, every_s=0.5
+    )
+    ray.get(restarted.add.remote(), timeout=PATIENCE_S)
     run.count("FINISHED")
     run.ledger.logs["actor's stdout"] = Log(
         {"actor_id": run.ledger.actors["named"].id, "suffix": "out"}, lines=[b"counted to 1"]
     )
 
 
+def _is_back(run: Run, handle: Any) -> bool:
+    actor = Dashboard(run.dashboard).json(f"logical/actors/{_id(handle)}", nocache=1)["data"]["detail"]
+    return bool(actor["state"] == "ALIVE" and int(actor["numRestarts"]) == 1)
+
+
+def _id(handle: Any) -> str:
+    actor_id: str = handle._actor_id.hex()  # noqa: SLF001 - Ray offers no other way
+    return actor_id
+
+
 def _enter(run: Run, label: str, handle: Any, state: str, **known: Any) -> None:
-    run.ledger.actors[label] = Actor(handle._actor_id.hex(), "Counter", state, **known)  # noqa: SLF001 - Ray has no other way
+    run.ledger.actors[label] = Actor(_id(handle), "Counter", state, **known)

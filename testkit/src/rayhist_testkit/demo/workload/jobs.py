@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ray.job_submission import JobStatus, JobSubmissionClient
 
+from rayhist.errors import RayhistError
 from rayhist_testkit.cluster.waiting import until
 from rayhist_testkit.demo.ledger import Job, Log
 from rayhist_testkit.demo.workload.run import PATIENCE_S, Finish, Run, until_exists
@@ -28,24 +29,27 @@ def begin(run: Run) -> Finish:
     }
 
     def finish() -> None:
-        for job in (succeeded, failed, plain):
-            until_ended(client, job)
+        until_ended(client, succeeded, JobStatus.SUCCEEDED)
+        until_ended(client, failed, JobStatus.FAILED)
+        until_ended(client, plain, JobStatus.SUCCEEDED)
         until_exists(stopped_file)
         client.stop_job(stopped)
-        until_ended(client, stopped)
+        until_ended(client, stopped, JobStatus.STOPPED)
         until_exists(running_file)
         _expect_logs(run, client, succeeded, plain)
 
     return finish
 
 
-def until_ended(client: JobSubmissionClient, job: str) -> None:
-    """Raises `RayhistError` if the job goes on for too long."""
+def until_ended(client: JobSubmissionClient, job: str, expected: JobStatus) -> None:
+    """Raises `RayhistError` if the job goes on for too long, or ends otherwise than expected."""
 
     def ended() -> bool:
         return JobStatus(client.get_job_status(job)).is_terminal()
 
     until(ended, f"the job {job} has ended", within_s=PATIENCE_S, every_s=0.5)
+    if client.get_job_status(job) != expected:
+        raise RayhistError(f"the job {job} has not {expected}: {client.get_job_logs(job)[-2000:]}")
 
 
 def _expect_logs(run: Run, client: JobSubmissionClient, succeeded: str, plain: str) -> None:

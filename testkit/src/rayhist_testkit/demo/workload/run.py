@@ -17,7 +17,7 @@ from rayhist.errors import RayhistError
 from rayhist_testkit.cluster.waiting import until
 from rayhist_testkit.demo.ledger import Ledger, Task
 
-PATIENCE_S = 90
+PATIENCE_S = 180
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ def main() -> None:
     [port] = free_ports(1)
     serve.start(http_options={"host": "127.0.0.1", "port": port})
     serve.run(deployed(Front, deployed(Adder)), name="healthy", route_prefix="/healthy")
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthy", timeout=30) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthy", timeout=90) as answer:
         print("answer:", answer.read().decode())  # noqa: T201 - a job's log
     with contextlib.suppress(RuntimeError):  # that its deployment failed
         serve.run(deployed(Broken), name="broken", route_prefix="/broken")
