@@ -100,7 +100,11 @@ def _tails(store: Store, found: LogTables, path: str, size: int, counts: Iterabl
 def test_packs_in_any_split_with_any_repetition_and_rotation_give_every_byte_back(plan: Plan) -> None:
     archive = LogArchive()
     expected = asyncio.run(_store_in_packs(archive, plan))
-    with tables(archive) as found, patch.object(sections, "_PAGE", 2):
+    with (
+        tables(archive) as found,
+        patch.object(sections, "_PAGE", 2),
+        patch.object(reading, "_KEEP_BYTES", 20),
+    ):
         assert contents(archive.store, found) == {(NODE, path): data for path, data in expected.items()}
         assert not any(file.missing for file in found.log_files(NODE))
         for path, data in expected.items():

@@ -119,7 +119,7 @@ class PackWriter:
         for offset in range(0, len(data), MAX_MEMBER_BYTES):
             piece = data[offset : offset + MAX_MEMBER_BYTES]
             begin = start + offset
-            info = zipfile.ZipInfo(_member(file_id, begin, begin + len(piece)))
+            info = zipfile.ZipInfo(f"ranges/{file_id}/{begin:020d}-{begin + len(piece):020d}")
             info.compress_type = zipfile.ZIP_DEFLATED
             self._zip.writestr(info, piece)
         self.ends[file_id] = start + len(data)
@@ -179,10 +179,6 @@ def _entries(archive: zipfile.ZipFile, named: dict[str, str]) -> Iterator[RangeE
         )
 
 
-def _member(file_id: str, start: int, end: int) -> str:
-    return f"ranges/{file_id}/{start:020d}-{end:020d}"
-
-
 def _checked_id(file_id: str) -> None:
     if not _FILE_ID.match(file_id):
         raise BadIdentifier(f"not a file id: {file_id!r}")
@@ -199,9 +195,6 @@ def read_member(span: bytes, entry: RangeEntry, what: str) -> bytes:
     if len(span) < _LOCAL_HEADER.size or not span.startswith(_LOCAL_MAGIC):
         raise DataError(f"{what}: no member at byte {entry.header_offset}")
     *_, name_length, extra_length = _LOCAL_HEADER.unpack_from(span)
-    name = span[_LOCAL_HEADER.size : _LOCAL_HEADER.size + name_length]
-    if name != _member(entry.file_id, entry.start, entry.end).encode():
-        raise DataError(f"{what}: the member at byte {entry.header_offset} is another one")
     begin = _LOCAL_HEADER.size + name_length + extra_length
     packed = span[begin : begin + entry.compressed]
     if len(packed) < entry.compressed:
