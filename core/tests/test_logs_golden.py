@@ -10,13 +10,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from rayhist.index import Index, IndexWriter
+from rayhist.index import Index
 from rayhist.logpack import PackedFile
 from rayhist.logs import LogError, LogRequest, LogSlice, list_files, parse_request, resolve
-from rayhist.resources import NODES, TASKS
+from rayhist.memory import MemoryStore
+from rayhist.replay import replay
+from rayhist.replay.build import Report
 from rayhist.storage import Store
 from rayhist_testkit.logs import LogArchive, Packed, content, contents
-from rayhist_testkit.recordings import RAY_2_60, RecordedAnswer, Recording
+from rayhist_testkit.recordings import RAY_2_60, RecordedAnswer, Recording, lay_out
 
 Files = dict[tuple[str, str], bytes]
 
@@ -28,7 +30,7 @@ NO_TEXT = "500 Internal Server Error\n\nServer got itself in trouble"
 
 
 class Recorded:
-    """The recording's log files in an archive, and an index of them with the rows they are asked for by."""
+    """The recording, replayed: its log files in an archive, and its index."""
 
     def __init__(self, recording: Recording, files: Files, store: Store, index: Index) -> None:
         self.recording = recording
@@ -45,60 +47,36 @@ class Recorded:
         return asyncio.run(content(self.store, self.index, what, lines=request.lines, colours=colours))
 
 
-async def _store_whole(archive: LogArchive, files: Files) -> None:
-    for (node, path), data in files.items():
-        await archive.file(path, data, node=node)
-
-
 async def _store_in_packs(archive: LogArchive, files: Files) -> None:
     """In three packs a node: the first half of each file, a third around its middle, the second half."""
     for node in {node for node, _ in files}:
         ours = [(f"f{i}", path, data) for i, ((of, path), data) in enumerate(files.items()) if of == node]
         for low, high in ((0, 3), (2, 4), (3, 6)):
-            await archive.pack(
-                [
-                    Packed(
-                        PackedFile(name, path),
-                        [(len(data) * low // 6, data[len(data) * low // 6 : len(data) * high // 6])],
-                    )
-                    for name, path, data in ours
-                ],
-                node=node,
-            )
-
-
-def _write_rows(writer: IndexWriter, recording: Recording) -> None:
-    nodes = recording.answer("/api/v0/nodes?detail=1&limit=10000").value["data"]["result"]["result"]
-    tasks = recording.answer("/api/v0/tasks?limit=10000&detail=1&exclude_driver=false")
-    writer.rows(NODES, nodes)
-    writer.rows(TASKS, tasks.value["data"]["result"]["result"])
-    for answer in recording.answers():
-        if answer.path == "/nodes?view=summary":
-            for summary in answer.value["data"]["summary"]:
-                writer.document("node.summary", summary["raylet"]["nodeId"], summary)
-        if answer.path.startswith("/logical/actors/") and (detail := answer.value["data"]["detail"]):
-            address = detail["address"]
-            life = {"worker_id": address["workerId"], "node_id": address["nodeId"]}
-            writer.document("actor.workers", detail["actorId"], [life] if life["worker_id"] else [])
+            parts = [
+                (name, path, len(data) * low // 6, data[len(data) * low // 6 : len(data) * high // 6])
+                for name, path, data in ours
+            ]
+            packed = [Packed(PackedFile(name, path), [(start, part)]) for name, path, start, part in parts]
+            await archive.pack(packed, node=node)
 
 
 @pytest.fixture(scope="module", params=["whole files", "packs"])
 def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     recording = Recording(RAY_2_60)
     files = {(node, path): data for node, path, data in recording.logs()}
-    archive = LogArchive()
+    store = MemoryStore()
     path: Path = tmp_path_factory.mktemp("index") / "index.sqlite"
 
-    async def build() -> None:
-        await (_store_in_packs if request.param == "packs" else _store_whole)(archive, files)
-        writer = IndexWriter(path)
-        assert await archive.index(writer) == {}
-        _write_rows(writer, recording)
-        writer.finish()
+    async def build() -> Report:
+        in_packs = request.param == "packs"
+        session = await lay_out(store, RAY_2_60, logs=not in_packs)
+        if in_packs:
+            await _store_in_packs(LogArchive(store, session), files)
+        return await replay(store, session, path)
 
-    asyncio.run(build())
+    assert asyncio.run(build()).damaged == {}
     index = Index(path)
-    yield Recorded(recording, files, archive.store, index)
+    yield Recorded(recording, files, store, index)
     index.close()
 
 
