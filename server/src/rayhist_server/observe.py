@@ -12,8 +12,8 @@ from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from rayhist_server.metrics import Metrics
 
-_STARTED = "rayhist_started"
-_STATUS = "rayhist_status"
+_STARTED = "observe.started"
+_STATUS = "observe.status"
 _SAFE = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",

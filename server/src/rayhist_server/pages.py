@@ -75,7 +75,7 @@ class Pages:
             "progress",
             "Opening",
             root_of(scope),
-            status=503,
+            status=202,  # to a browser a 5xx is a failed request
             session=loading.session.path,
             share=_share(loading.progress),
             words=describe(loading.progress),

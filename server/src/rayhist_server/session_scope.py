@@ -33,9 +33,9 @@ PAGE_WAIT_S = 0.5
 PAGE = "page"
 """Key of `opt` for handlers whose answers people look at: their failures are pages too."""
 
-_SESSION = "rayhist_session"
+_SESSION = "scope.session"
 _LAST_KNOWN = "rayhist_last_known"
-_VIEW = "rayhist_view"
+_VIEW = "scope.view"
 
 
 class SessionRequest(Request[Principal, Any, Any]):
