@@ -106,6 +106,7 @@ async def _read_logs(
 
 def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter, *, conclude: bool) -> None:
     writer.meta("end", context.end)
+    writer.meta("concluded", conclude)
     if not conclude:
         context.end = msgspec.structs.replace(context.end, ended=False)
     for fold in folds:
