@@ -11,10 +11,10 @@ from enum import StrEnum
 import msgspec
 
 from rayhist import layout, manifest
+from rayhist.ahead import in_order
 from rayhist.clock import Clock, SystemClock
 from rayhist.errors import BadIdentifier, DataError, NotFound
 from rayhist.ids import Cluster, Session
-from rayhist.logs.ahead import in_order
 from rayhist.manifest import SessionMarker
 from rayhist.replay.ending import overdue
 from rayhist.storage import ObjectInfo, Store

@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from functools import partial
 
+from rayhist.ahead import in_order
 from rayhist.index import LogTables
 from rayhist.logs import sections
-from rayhist.logs.ahead import in_order
 from rayhist.logs.ansi import without_colours
 from rayhist.logs.resolve import LogSlice
 from rayhist.storage import Store

@@ -8,10 +8,10 @@ import re
 from collections.abc import AsyncGenerator
 
 from rayhist import layout
+from rayhist.ahead import in_order
 from rayhist.errors import DataError, NotFound
 from rayhist.index import IndexWriter, LogTables
 from rayhist.logpack import Table
-from rayhist.logs.ahead import in_order
 from rayhist.logs.reading import read
 from rayhist.logs.slices import LogSlice
 from rayhist.replay.inventory import Inventory, Item

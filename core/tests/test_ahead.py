@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rayhist.logs.ahead import in_order
+from rayhist.ahead import in_order
 
 
 def test_results_come_in_order_whatever_finishes_first() -> None:
