@@ -37,7 +37,9 @@ READ_ONLY = (
     "This is a recorded session: it can be read, but nothing in it can be changed, started or stopped."
 )
 _RETRY_S = 5
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN})
+_DAMAGE = frozenset(
+    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR}
+)
 
 
 class Failures:

@@ -14,6 +14,8 @@ from rayhist_server.metrics import Metrics
 
 _STARTED = "observe.started"
 _STATUS = "observe.status"
+_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+"""These are asked for ever, as are unchanged answers: not worth a line in the log."""
 _SAFE = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
@@ -58,6 +60,5 @@ class Observer:
         route = scope.get("path_template") or "(none)"
         self._metrics.requests.labels(route, scope["method"], status).inc()
         self._metrics.seconds.labels(route).observe(seconds)
-        self._log.info(
-            "request", method=scope["method"], path=scope["path"], status=status, ms=round(1000 * seconds, 1)
-        )
+        log = self._log.debug if status == 304 or route in _PROBES else self._log.info
+        log("request", method=scope["method"], path=scope["path"], status=status, ms=round(1000 * seconds, 1))

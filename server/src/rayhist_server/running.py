@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import signal
 import socket
 import sys
@@ -19,6 +18,7 @@ from rayhist.errors import ConfigError
 from rayhist.plugins import Plugins
 from rayhist_server import logging_setup
 from rayhist_server.app import build
+from rayhist_server.hosts import LocalNames, is_local
 from rayhist_server.sessions import parse_address
 
 _GRACE_S = 10
@@ -32,7 +32,7 @@ def serve(loaded: Config, plugins: Plugins, session: str | None) -> int:
     _warn_if_open(loaded)
     server = _Server(
         uvicorn.Config(
-            app,
+            LocalNames(app, loaded.server.public_url) if is_local(loaded.server.host) else app,
             lifespan="on",
             ws="none",  # Ray's one websocket follows a growing log; a recorded one is answered in words
             log_config=None,
@@ -92,11 +92,7 @@ def _address(server: config.Server, listener: socket.socket) -> str:
 
 
 def _warn_if_open(loaded: Config) -> None:
-    try:
-        loopback = ipaddress.ip_address(loaded.server.host).is_loopback
-    except ValueError:
-        loopback = loaded.server.host == "localhost"
-    if not loopback and loaded.auth.kind == "none":
+    if not is_local(loaded.server.host) and loaded.auth.kind == "none":
         log: structlog.typing.FilteringBoundLogger = structlog.get_logger("rayhist.serve")
         log.warning(
             "open_to_everybody",

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from rayhist.query import Page
+from rayhist.replay.polled import Remarks
 
 encode = msgspec.json.encode
 
@@ -31,18 +32,28 @@ def array(values: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(values) + b"]"
 
 
-def state_list(page: Page) -> bytes:
+def state_list(page: Page, remarks: Remarks = Remarks()) -> bytes:  # noqa: B008 - it is frozen
     """A list of the state API."""
-    return state_result(page.total, page.after_truncation, page.filtered, array(page.rows))
+    return state_result(page.total, page.after_truncation, page.filtered, array(page.rows), remarks)
 
 
-def state_result(total: int, after_truncation: int, filtered: int, result: bytes) -> bytes:
+def state_result(
+    total: int,
+    after_truncation: int,
+    filtered: int,
+    result: bytes,
+    remarks: Remarks = Remarks(),  # noqa: B008 - it is frozen
+) -> bytes:
     """The state API's answer around rows, or around a summary."""
-    inner = (
-        b'{"total":%d,"num_after_truncation":%d,"num_filtered":%d,"result":%s,'
-        b'"partial_failure_warning":"","warnings":null}' % (total, after_truncation, filtered, result)
-    )
-    return envelope("", {"result": inner})
+    inner = {
+        "total": encode(total if remarks.total is None else remarks.total),
+        "num_after_truncation": encode(after_truncation),
+        "num_filtered": encode(filtered),
+        "result": result,
+        "partial_failure_warning": encode(remarks.partial_failure_warning),
+        "warnings": encode(remarks.warnings),
+    }
+    return envelope("", {"result": members(inner.items())})
 
 
 def state_error(message: str) -> bytes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 from litestar import Response
 from litestar.params import FromPath
 
+from rayhist.google_style import google_style
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer
 from rayhist_server.routes.answering import answers
@@ -26,11 +28,17 @@ async def actors(request: SessionRequest) -> Response[bytes]:
 @answers("/logical/actors/{actor_id:str}")
 async def actor(request: SessionRequest, actor_id: FromPath[str]) -> Response[bytes]:
     """One actor; `null` if it is unknown."""
-    found = await asyncio.to_thread(request.view.index.document, "actor", actor_id.lower())
-    return json_answer(wire.envelope("Actor details fetched.", {"detail": found or b"null"}))
+    detail = await asyncio.to_thread(_detail, request.view, actor_id)
+    return json_answer(wire.envelope("Actor details fetched.", {"detail": detail}))
 
 
 HANDLERS = [actors, actor]
+
+
+def _detail(view: View, actor_id: str) -> bytes:
+    """Unlike in the list, Ray changes the names of its resources here."""
+    found = view.index.document("actor", actor_id.lower())
+    return b"null" if found is None else wire.encode(google_style(msgspec.json.decode(found)))
 
 
 def _found(view: View, wanted: list[str] | None) -> bytes:
