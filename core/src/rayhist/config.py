@@ -21,6 +21,7 @@ from msgspec import Meta
 
 from rayhist.errors import BadIdentifier, ConfigError
 from rayhist.ids import Cluster, ClusterKind
+from rayhist.schema import schema_of
 
 ENVIRONMENT = "RAYHIST__"
 FILE_VARIABLE = "RAYHIST_CONFIG"
@@ -266,7 +267,7 @@ def to_builtins(value: object) -> Any:
 
 def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """The JSON Schema of a struct of this module or of a plugin's options."""
-    return msgspec.json.schema(struct, schema_hook=_schema)
+    return schema_of(struct, types=_schema, plain=to_builtins)
 
 
 def _decode(kind: type, value: object) -> object:
