@@ -61,8 +61,9 @@ async def _store_in_packs(archive: LogArchive, files: Files) -> None:
 
 
 @pytest.fixture(scope="module", params=["whole files", "packs"])
-def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    recording = Recording(RAY_2_60)
+def recorded(
+    request: pytest.FixtureRequest, recording: Recording, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Recorded]:
     files = {(node, path): data for node, path, data in recording.logs()}
     store = MemoryStore()
     path: Path = tmp_path_factory.mktemp("index") / "index.sqlite"
