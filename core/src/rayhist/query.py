@@ -87,7 +87,7 @@ def run(index: Index, resource: Resource, query: Query) -> Page:
     wanted = condition(resource, query)
     total = _count(index, resource, visible & _where(resource, _only(query, _AT_SOURCE, resource)))
     selected = _only(query, _SELECTED, resource, predicates=("=",))
-    order = ", ".join(f'"{name}"' for name in resource.order) or "seq"
+    order = ", ".join(f'"{name}"' for name in (*resource.order, "seq"))
     found = index.database.execute(
         f'SELECT {_body(resource, detail=query.detail)} FROM "{resource.name}"'
         f" WHERE {wanted.sql} ORDER BY {order} LIMIT ?",

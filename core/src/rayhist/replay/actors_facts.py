@@ -13,9 +13,7 @@ from rayhist.replay.actors_deaths import NO_DETAIL, died_of, exit_detail, snake_
 from rayhist.replay.actors_identity import Identity
 from rayhist.replay.actors_life import Life, Process
 from rayhist.replay.actors_polled import Polled, ShownActor
-
-_TOLERANCE_MS = 10
-"""Ray stamps a change in an event a little later than in its table."""
+from rayhist.replay.merging import TOLERANCE_MS, as_shown
 
 
 class ActorFacts(msgspec.Struct):
@@ -69,9 +67,12 @@ def known(actor_id: str, definition: ActorDefinition | None, life: Life, seen: P
 def _compare(facts: ActorFacts, shown: ShownActor) -> None:
     """Let the dashboard's view fill gaps, and win if it shows a change that no event told of."""
     life, address = facts.life, shown.address
+    life.start_ms = as_shown(life.start_ms, shown.start_time)
+    life.end_ms = as_shown(life.end_ms, shown.end_time)
+    life.changed_ms = as_shown(life.changed_ms, shown.timestamp)
     placed = address.worker_id not in {"", nil_id(IdKind.WORKER)}
     process = Process(address.worker_id, address.node_id, shown.pid, address.port)
-    if not life.state or shown.timestamp > life.last_ms + _TOLERANCE_MS:
+    if not life.state or shown.timestamp > life.last_ms + TOLERANCE_MS:
         _adopt(facts, shown)
         life.placed = placed
         if placed and process.worker_id != facts.process.worker_id:

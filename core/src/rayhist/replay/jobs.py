@@ -14,7 +14,7 @@ from rayhist.replay.context import Context
 from rayhist.replay.fold import Fold
 from rayhist.replay.jobs_drivers import Driver, DriverEvents
 from rayhist.replay.jobs_submissions import PENDING, RUNNING, PolledJob, Seen, submissions
-from rayhist.replay.merging import overlay, required_id, timed
+from rayhist.replay.merging import as_shown, overlay, required_id, timed
 from rayhist.replay.status import moment
 from rayhist.resources import JOBS
 
@@ -49,13 +49,13 @@ class JobFold(Fold):
     def write(self, context: Context, writer: IndexWriter) -> None:
         drivers = self.drivers()
         polled = list(_polled(context))
-        jobs = [*_submitted(context, drivers, polled), *_driven(context, drivers, polled)]
+        jobs = _as_listed([*_submitted(context, drivers, polled), *_driven(context, drivers, polled)], polled)
         context.job_end_ms.update(_ends(drivers, jobs))
         if context.end.ended:
             jobs = [_concluded(job, context) for job in jobs]
         writer.rows(JOBS, jobs)
         for job in jobs:
-            writer.document("job", job["submission_id"] or job["job_id"], job)
+            writer.document("job", _identifier(job), job)
         for alias, identifier in _aliases(drivers, jobs).items():
             writer.document("job.alias", alias, identifier)
 
@@ -70,6 +70,17 @@ def _polled(context: Context) -> Iterator[Seen]:
         context.problems.append(f"The recorded answer of {JOB_LIST}/ cannot be read: {error}.")
         return
     yield from (Seen(answer.fetched_at, msgspec.to_builtins(job)) for job in jobs)
+
+
+def _as_listed(jobs: list[dict[str, Any]], polled: Sequence[Seen]) -> list[dict[str, Any]]:
+    """In the order in which the dashboard last listed them; what it did not list comes last."""
+    places = {_identifier(one.job): place for place, one in enumerate(polled)}
+    return sorted(jobs, key=lambda job: places.get(_identifier(job), len(places)))
+
+
+def _identifier(job: dict[str, Any]) -> str:
+    """The id of the job's document."""
+    return job["submission_id"] or job["job_id"] or ""
 
 
 def _submitted(
@@ -108,6 +119,8 @@ def _driven(context: Context, drivers: Sequence[Driver], polled: Sequence[Seen])
     for job_id in sorted(shown.keys() | told.keys()):
         job = dict.fromkeys(JOBS.columns) | overlay(shown.get(job_id, {}), told.get(job_id, {}))
         seen = shown.get(job_id, job)
+        for name in ("start_time", "end_time"):
+            job[name] = as_shown(job[name] or 0, seen[name])
         if job["status"] == RUNNING and seen["status"] != RUNNING:  # the event of its end was lost
             job |= {"status": seen["status"], "end_time": seen["end_time"]}
         yield {name: job[name] for name in JOBS.columns}
@@ -139,6 +152,6 @@ def _aliases(drivers: Sequence[Driver], jobs: Sequence[dict[str, Any]]) -> dict[
     known = {job["submission_id"] for job in jobs}
     aliases = {driver.job_id: driver.submission_id for driver in drivers if driver.submission_id in known}
     for job in jobs:
-        identifier = job["submission_id"] or job["job_id"]
+        identifier = _identifier(job)
         aliases |= {one: identifier for one in (job["job_id"], identifier) if one}
     return aliases

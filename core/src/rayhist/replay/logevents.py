@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from rayhist.google_style import google_style
 from rayhist.index import IndexWriter
 from rayhist.logs.reading import read
 from rayhist.replay.logs import slices
@@ -90,7 +91,7 @@ class LogEvents:
         if isinstance(message, str):
             event["message"] = message.replace("\\n", "\n").replace("\\r", "\n")
         self._number += 1
-        body = msgspec.json.encode(_camel(event))
+        body = msgspec.json.encode(google_style(event))
         job = self._jobs.setdefault(_job(event), {})
         job[identifier] = _Event(_seconds(event.get("timestamp")), self._number, body)
         if len(job) > MAX_PER_JOB + _SLACK:
@@ -120,17 +121,3 @@ def _seconds(timestamp: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         return 0.0
     return value if math.isfinite(value) else 0.0
-
-
-def _camel(value: Any) -> Any:
-    """The value with the keys of all objects in it in camelCase, as Ray's `to_google_style` makes them."""
-    if isinstance(value, dict):
-        return {_camel_key(key): _camel(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_camel(inner) if isinstance(inner, dict) else inner for inner in value]
-    return value
-
-
-def _camel_key(key: str) -> str:
-    first, *others = key.split("_")
-    return first + "".join(part.title() for part in others)

@@ -14,6 +14,9 @@ from rayhist.ids import IdKind, hex_from_base64
 MS = 1_000_000
 """Nanoseconds."""
 
+TOLERANCE_MS = 10
+"""Between two times of one moment."""
+
 
 class Transition(Protocol):
     """A change of state, as every lifecycle event lists them."""
@@ -102,6 +105,14 @@ def overlay(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
         if said(value) or name not in below or (value is not None and not said(below[name]))
     }
     return {**below, **better}
+
+
+def as_shown(at_ms: int, shown_ms: float | None) -> int:
+    """The time of an event as the dashboard shows it, if it shows one that can be the same moment.
+
+    Ray stamps a change in an event a little later than in its table.
+    """
+    return int(shown_ms) if shown_ms and abs(shown_ms - at_ms) <= TOLERANCE_MS else at_ms
 
 
 def said(value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayhist.google_style import google_style
 from rayhist.replay.context import Context
 from rayhist.replay.nodes_facts import NodeFacts
 from rayhist.replay.status import ended
@@ -52,7 +53,7 @@ def detail(
     seen = context.answers.nodes.detail(facts.node_id)
     base = seen or context.answers.nodes.summary(facts.node_id)
     document = _filled(facts, base, context)
-    document["actors"] = google(actors)
+    document["actors"] = google_style(actors)
     document["workers"] = seen.get("workers") or workers
     document["raylet"].pop("coreWorkersStats", None)
     return document
@@ -78,8 +79,8 @@ def _raylet(facts: NodeFacts, context: Context) -> dict[str, Any]:
         "nodeManagerHostname": facts.hostname,
         "nodeName": facts.name,
         "isHeadNode": facts.is_head,
-        "resourcesTotal": google(facts.resources),
-        "labels": google(facts.labels),
+        "resourcesTotal": google_style(facts.resources),
+        "labels": google_style(facts.labels),
         "startTimeMs": str(facts.start_ms),
         "endTimeMs": str(facts.end_ms),
         "instanceId": facts.instance_id,
@@ -92,20 +93,3 @@ def _raylet(facts: NodeFacts, context: Context) -> dict[str, Any]:
     if facts.reason:
         part["deathInfo"] = {"reason": facts.reason, "reasonMessage": facts.reason_message}
     return part
-
-
-def google(value: Any) -> Any:
-    """Spell the keys as the dashboard does: `object_store_memory` becomes `objectStoreMemory`.
-
-    `to_google_style` in `ray.dashboard.utils` of Ray 2.60, with its effect on the users' own names.
-    """
-    if isinstance(value, dict):
-        return {_camel(name): google(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [google(inner) for inner in value]
-    return value
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(part.title() for part in rest)

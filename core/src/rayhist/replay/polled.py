@@ -17,16 +17,24 @@ _STRUCTURED = {"runtime_env"}
 _TYPES = {Type.STRING: str, Type.INTEGER: int, Type.BOOLEAN: bool}
 
 
+class Remarks(msgspec.Struct, frozen=True):
+    """What Ray says beside a list: how many its source counted, and of what it warns."""
+
+    total: int | None = None
+    partial_failure_warning: str | None = ""
+    warnings: list[str] | None = None
+
+
 class Listing(msgspec.Struct):
     """A resource's rows as last listed, and when: epoch milliseconds, 0 for never."""
 
     fetched_at: int = 0
     rows: list[dict[str, Any]] = []
+    remarks: Remarks = Remarks()
 
 
-class _Result(msgspec.Struct):
+class _Result(Remarks, frozen=True, kw_only=True):
     result: list[dict[str, Any]]
-    total: int = 0
 
 
 class _Data(msgspec.Struct):
@@ -51,12 +59,13 @@ def listing(answers: Answers, resource: Resource, problems: list[str]) -> Listin
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         problems.append(f"The recorded answer of {best.endpoint} cannot be read: {error}.")
         return Listing()
-    if result.total > len(result.result):
+    if (result.total or 0) > len(result.result):
         problems.append(
             f"{len(result.result)} of {result.total} {resource.name} are known: the dashboard listed no more"
             f" at {moment(best.fetched_at)}."
         )
-    return Listing(best.fetched_at, [row for one in result.result if (row := _row(one, resource))])
+    remarks = Remarks(result.total, result.partial_failure_warning, result.warnings)
+    return Listing(best.fetched_at, [row for one in result.result if (row := _row(one, resource))], remarks)
 
 
 def _row(listed: dict[str, Any], resource: Resource) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from rayhist.replay.context import Context
 from rayhist.replay.fold import Fold
 from rayhist.resources import OBJECTS, PLACEMENT_GROUPS, RUNTIME_ENVS
 
+LISTING = "listing"
+"""Kind of the documents with the `Remarks` of each resource that is polled whole."""
+
 _LISTED = (
     (PLACEMENT_GROUPS, "placement groups"),
     (OBJECTS, "objects"),
@@ -37,6 +40,7 @@ class SnapshotFold(Fold):
         for resource, name in _LISTED:
             listing = polled.listing(context.answers, resource, context.problems)
             writer.rows(resource, listing.rows)
+            writer.document(LISTING, resource.name, listing.remarks)
             if not listing.fetched_at:
                 missing.append(name)
         if missing:
