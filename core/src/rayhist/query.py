@@ -88,16 +88,26 @@ def run(index: Index, resource: Resource, query: Query) -> Page:
     total = _count(index, resource, visible & _where(resource, _only(query, _AT_SOURCE, resource)))
     selected = _only(query, _SELECTED, resource, predicates=("=",))
     order = ", ".join(f'"{name}"' for name in (*resource.order, "seq"))
-    found = index.database.execute(
-        f'SELECT {_body(resource, detail=query.detail)} FROM "{resource.name}"'
-        f" WHERE {wanted.sql} ORDER BY {order} LIMIT ?",
-        [*wanted.values, query.limit],
+    found = select(
+        index, resource, _body(resource, detail=query.detail), wanted, f"ORDER BY {order} LIMIT {query.limit}"
     )
     return Page(
         total=total,
         filtered=_count(index, resource, wanted) if query.filters else total,
         rows=list(_flat_rows(resource, found) if resource.flat else (joined(*row) for row in found)),
         after_truncation=_count(index, resource, _where(resource, selected)) if selected else total,
+    )
+
+
+def select(
+    index: Index, resource: Resource, what: str, wanted: Condition, then: str = ""
+) -> Iterator[tuple[Any, ...]]:
+    """Run a query over a resource's table: the columns `what`, and `then` what follows the condition.
+
+    Both are SQL, so nothing that a user wrote may be in them.
+    """
+    return index.database.execute(
+        f'SELECT {what} FROM "{resource.name}" WHERE {wanted.sql} {then}', wanted.values
     )
 
 
@@ -126,8 +136,7 @@ def _check_limit(limit: int) -> None:
 
 
 def _count(index: Index, resource: Resource, counted: Condition) -> int:
-    sql = f'SELECT count(*) FROM "{resource.name}" WHERE {counted.sql}'
-    [number] = index.database.execute(sql, counted.values).fetchone()
+    [[number]] = select(index, resource, "count(*)", counted)
     return int(number)
 
 
