@@ -34,7 +34,7 @@ PAGE = "page"
 """Key of `opt` for handlers whose answers people look at: their failures are pages too."""
 
 _SESSION = "scope.session"
-_LAST_KNOWN = "rayhist_last_known"
+_LAST_KNOWN = "scope.last_known"
 _VIEW = "scope.view"
 
 

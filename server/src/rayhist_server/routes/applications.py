@@ -15,7 +15,7 @@ from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer, text_answer
 from rayhist_server.redaction import redact
 from rayhist_server.routes.answering import answers
-from rayhist_server.session_scope import SessionRequest
+from rayhist_server.session_scope import NO_INDEX, SessionRequest
 
 _NO_SERVE: dict[str, Any] = {
     "controller_info": {},
@@ -50,11 +50,17 @@ async def datasets(request: SessionRequest, job_id: FromPath[str]) -> Response[b
     return json_answer(body or wire.encode({"datasets": []}))
 
 
-@answers(["/api/train/v2/runs", "/api/train/v2/runs/v1"])
+@answers("/api/train/v2/runs/v1")
 async def train(request: SessionRequest) -> Response[bytes]:
     """Ray Train's runs."""
     body = await asyncio.to_thread(request.view.good, "/api/train/v2/runs/v1")
     return text_answer(_NO_TRAIN, status=500) if body is None else json_answer(body)
 
 
-HANDLERS = [serve, datasets, train]
+@answers("/api/train/v2/runs", **{NO_INDEX: True})
+async def train_unversioned() -> Response[bytes]:
+    """Ray's own answer: its dashboard asks another actor here, which no Ray Train of today starts."""
+    return text_answer(_NO_TRAIN, status=500)
+
+
+HANDLERS = [serve, datasets, train, train_unversioned]
