@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+from typing import IO, cast
 
 from rayhist import logpack
 from rayhist.errors import DataError
@@ -25,7 +26,7 @@ async def read_table(store: Store, info: ObjectInfo) -> logpack.Table:
             raise DataError(f"{info.key}: not a log pack: its table is not where it should be")
         pack.add(start, data)
         try:
-            return await asyncio.to_thread(logpack.read_table, pack, info.key)
+            return await asyncio.to_thread(logpack.read_table, cast("IO[bytes]", pack), info.key)
         except _Absent as absent:
             wanted = absent.start, min(info.size, max(absent.end, absent.start + _PIECE_BYTES))
 
