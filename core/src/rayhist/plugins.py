@@ -157,7 +157,8 @@ class Plugins:
             self._manager.register(plugin, name=f"{found.role}:{found.name}")
             self._manager.check_pending()
         except (pluggy.PluginValidationError, ValueError) as error:
-            self._manager.unregister(plugin)  # or it would make every later check fail
+            if self._manager.get_name(plugin) is not None:
+                self._manager.unregister(plugin)  # or it would make every later check fail
             raise PluginError(
                 f"{found} has a hook this core does not know: {error}",
                 remedy=f"upgrade rayhist or {found.distribution}",

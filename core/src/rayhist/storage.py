@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -25,6 +25,7 @@ from rayhist import ids
 from rayhist.errors import BadIdentifier, NotFound
 
 CHUNK_BYTES = 1024 * 1024
+_T = TypeVar("_T")
 
 
 class Ability(StrEnum):
@@ -151,23 +152,37 @@ class Store(ABC):
         await self.close()
 
 
+async def _to_its_end(work: Callable[..., _T], *arguments: Any) -> _T:
+    """Run on a thread, which nothing stops: who cancels waits, or it would write over what comes next."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        running.exception()  # nobody is left to hear of it
+        raise
+
+
 class ThreadedStore(Store):
-    """A store over a blocking SDK: implement the `_…` methods, and they run on threads with checked keys."""
+    """A store over a blocking SDK: implement the `_…` methods, and they run on threads with checked keys.
+
+    A write that is cancelled ends first.
+    """
 
     async def get(self, key: str, *, start: int = 0, end: int | None = None) -> bytes:
         return await asyncio.to_thread(self._get, checked_key(key), start, end)
 
     async def put(self, key: str, data: bytes, *, if_absent: bool = False) -> ObjectInfo:
-        return await asyncio.to_thread(self._put, checked_key(key), data, if_absent)
+        return await _to_its_end(self._put, checked_key(key), data, if_absent)
 
     async def put_file(self, key: str, path: Path) -> ObjectInfo:
-        return await asyncio.to_thread(self._put_file, checked_key(key), path)
+        return await _to_its_end(self._put_file, checked_key(key), path)
 
     async def head(self, key: str) -> ObjectInfo:
         return await asyncio.to_thread(self._head, checked_key(key))
 
     async def delete(self, key: str) -> None:
-        await asyncio.to_thread(self._delete, checked_key(key))
+        await _to_its_end(self._delete, checked_key(key))
 
     async def list_objects(self, prefix: str = "", *, after: str = "") -> AsyncIterator[ObjectInfo]:
         checked_prefix(prefix)
