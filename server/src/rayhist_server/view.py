@@ -11,6 +11,9 @@ from rayhist.ids import Session
 from rayhist.index import Index
 from rayhist.manifest import SessionMarker
 from rayhist.replay.context import End
+from rayhist.replay.polled import Remarks
+from rayhist.replay.snapshots import LISTING
+from rayhist.resources import Resource
 from rayhist.source import Answer
 from rayhist.storage import Store
 
@@ -49,6 +52,11 @@ class View:
         """The body of the recorded answer, if that was a good one."""
         answer = self.answer(endpoint)
         return bytes(answer.body) if answer is not None and answer.status == 200 else None
+
+    def remarks(self, resource: Resource) -> Remarks:
+        """What Ray said beside a list of the resource, if that was only ever polled."""
+        found = self.index.document(LISTING, resource.name)
+        return Remarks() if found is None else msgspec.json.decode(found, type=Remarks)
 
     def decoded(self, endpoint: str) -> Any:
         """The decoded body of the recorded good answer, or `None`."""

@@ -10,8 +10,6 @@ from litestar.handlers import HTTPRouteHandler
 
 from rayhist import query
 from rayhist.query import Query
-from rayhist.replay.polled import Remarks
-from rayhist.replay.snapshots import LISTING
 from rayhist.resources import RESOURCES, Resource
 from rayhist_server import wire
 from rayhist_server.answers import json_answer
@@ -42,10 +40,4 @@ def _answer(view: View, resource: Resource, wanted: Query, browser: bool) -> byt
     page = query.run(view.index, resource, wanted)
     if browser:
         page = msgspec.structs.replace(page, rows=[redact(row) for row in page.rows])
-    return wire.state_list(page, _remarks(view, resource))
-
-
-def _remarks(view: View, resource: Resource) -> Remarks:
-    """What Ray said beside the list, if the list is one that was only ever polled."""
-    found = view.index.document(LISTING, resource.name)
-    return Remarks() if found is None else msgspec.json.decode(found, type=Remarks)
+    return wire.state_list(page, view.remarks(resource))

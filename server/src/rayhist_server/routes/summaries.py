@@ -76,4 +76,5 @@ async def _summary(request: SessionRequest, resource: Resource, summarize: Summa
 def _summed_up(view: View, resource: Resource, summarize: Summarize, filters: tuple[Filter, ...]) -> bytes:
     counts = query.run(view.index, resource, Query(filters=filters, limit=0))
     result = wire.encode(summarize(view.index, filters))
-    return wire.state_result(counts.total, counts.after_truncation, counts.filtered, result)
+    remarks = view.remarks(resource)
+    return wire.state_result(counts.total, counts.after_truncation, counts.filtered, result, remarks)
