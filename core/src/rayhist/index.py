@@ -12,14 +12,16 @@ from __future__ import annotations
 import sqlite3
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from rayhist.errors import DataError
 from rayhist.resources import RESOURCES, Resource, Type
+
+_RowT = TypeVar("_RowT")
 
 FORMAT = "v1"
 """Changes whenever a reader could misread an index of another version."""
@@ -50,6 +52,9 @@ PRAGMA journal_mode=OFF;
 PRAGMA synchronous=OFF;
 BEGIN;
 """
+
+_ASK_EVERY = 10_000
+"""Rows, or instructions of SQLite's machine."""
 
 _INDEXED = {
     "tasks": (
@@ -139,9 +144,12 @@ class LogTables(ABC):
 class IndexWriter(LogTables):
     """Builds an index in a new file.  Not thread-safe.  A writer that is not finished leaves no index."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Raises `sqlite3.Error`, as all methods do; also as soon as `stopped` says so in a long one."""
         self._path = path
+        self._stopped = stopped
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._database.set_progress_handler(stopped, _ASK_EVERY)
         self._database.executescript(_FAST)
         self._run_script(_SCHEMA)
         for resource in RESOURCES.values():
@@ -177,8 +185,16 @@ class IndexWriter(LogTables):
         before = self._database.total_changes
         listed = ", ".join(f'"{name}"' for name in columns)
         marks = ", ".join("?" * len(columns))
-        self._database.executemany(f'INSERT INTO "{resource.name}" ({listed}) VALUES ({marks})', rows)
+        self._database.executemany(
+            f'INSERT INTO "{resource.name}" ({listed}) VALUES ({marks})', self._until_stopped(rows)
+        )
         return self._database.total_changes - before
+
+    def _until_stopped(self, rows: Iterable[_RowT]) -> Iterator[_RowT]:
+        for number, row in enumerate(rows):
+            if number % _ASK_EVERY == 0 and self._stopped():
+                raise sqlite3.OperationalError("interrupted")
+            yield row
 
     @staticmethod
     def _row(resource: Resource, names: tuple[str, ...], row: dict[str, Any]) -> tuple[Any, ...]:

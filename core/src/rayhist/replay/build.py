@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
-from itertools import islice
+import sqlite3
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
-from rayhist import codec, events, layout, manifest
+from rayhist import codec, layout, manifest
 from rayhist.clock import Clock, SystemClock
-from rayhist.errors import DataError, NotFound
+from rayhist.errors import DataError, NotFound, Unavailable
 from rayhist.ids import Session
 from rayhist.index import IndexWriter
 from rayhist.replay import exports, logevents, logs
@@ -23,35 +20,18 @@ from rayhist.replay.context import Context
 from rayhist.replay.ending import decide
 from rayhist.replay.fold import Fold
 from rayhist.replay.folds import all_folds
-from rayhist.replay.inventory import Inventory, Item, take
+from rayhist.replay.inventory import Inventory, take
+from rayhist.replay.report import Progress, Report
+from rayhist.replay.stream import EventReader
+from rayhist.replay.threads import Threads
 from rayhist.source import Answer
 from rayhist.storage import Store
 
-_READ_AHEAD = 4
-
 _T = TypeVar("_T")
+_SHOWN = 100
+"""How many unknown objects the report names."""
 
-
-class Progress(msgspec.Struct):
-    """How far a replay is: compressed bytes and events read, and the bytes there are in all."""
-
-    total_bytes: int = 0
-    bytes: int = 0
-    events: int = 0
-    step: str = "listing"
-
-
-class Report(msgspec.Struct):
-    """What a replay found: counts, and per object what could not be read."""
-
-    digest: str = ""
-    events: int = 0
-    events_by_type: dict[str, int] = {}
-    bad_events: int = 0
-    damaged: dict[str, str] = {}
-    """Key → what is wrong with the object."""
-    unknown_objects: list[str] = []
-    problems: list[str] = []
+__all__ = ["Progress", "Report", "replay"]
 
 
 async def replay(
@@ -75,23 +55,26 @@ async def replay(
     progress = progress or Progress()
     inventory = inventory or await take(store, session)
     progress.total_bytes = inventory.event_bytes
-    report = Report(digest=inventory.digest(), unknown_objects=inventory.unknown[:100])
-    writer = IndexWriter(path)
+    report = Report(digest=inventory.digest(), unknown_objects=inventory.unknown[:_SHOWN])
+    threads = Threads()
     try:
-        context = await _context(store, inventory, report, clock or SystemClock(), lost_after_s)
-        progress.step = "reading logs"
-        await _read_logs(store, inventory, context, writer, report)
-        folds = all_folds()
-        progress.step = "reading events"
-        await _fold_events(store, inventory.events, folds, report, progress)
-        progress.step = "writing"
-        await asyncio.to_thread(_write, folds, context, writer, conclude=conclude)
-        report.problems = context.problems
-        writer.meta("report", report)
-        await asyncio.to_thread(writer.finish)
-    except BaseException:
-        writer.abandon()
-        raise
+        writer = IndexWriter(path, stopped=threads.stopped)
+        try:
+            context = await _context(store, inventory, report, clock or SystemClock(), lost_after_s)
+            progress.step = "reading logs"
+            await _read_logs(store, inventory, context, writer, report)
+            folds = all_folds()
+            progress.step = "reading events"
+            await EventReader(session, folds, report, progress, threads).run(store, inventory.events)
+            progress.step = "writing"
+            await threads.run(_write, folds, context, writer, report, conclude)
+        except BaseException:
+            writer.abandon()
+            raise
+    except sqlite3.Error as error:
+        raise Unavailable(
+            f"{path}: the index cannot be written: {error}", remedy="is the disk of the cache full?"
+        ) from error
     return report
 
 
@@ -104,15 +87,22 @@ async def _read_logs(
     context.exports = await exports.read(store, writer, context.problems)
 
 
-def _write(folds: Sequence[Fold], context: Context, writer: IndexWriter, *, conclude: bool) -> None:
+def _write(
+    folds: Sequence[Fold], context: Context, writer: IndexWriter, report: Report, conclude: bool
+) -> None:
     writer.meta("end", context.end)
     writer.meta("concluded", conclude)
     if not conclude:
         context.end = msgspec.structs.replace(context.end, ended=False)
+    if report.foreign_events:
+        context.problems.append(f"{report.foreign_events} events are of another session; they are left out.")
     for fold in folds:
         fold.write(context, writer)
     writer.meta("session", context.marker)
     writer.meta("manifests", context.manifests)
+    report.problems = context.problems
+    writer.meta("report", report)
+    writer.finish()
 
 
 async def _context(
@@ -144,83 +134,36 @@ async def _document(store: Store, key: str, read: Callable[[bytes, str], _T], re
 async def _answers(store: Store, inventory: Inventory, report: Report) -> Answers:
     answers = Answers()
     for item in inventory.snapshots:
-        try:
-            damage = codec.Damage()
-            for line in codec.decode(await store.get(item.info.key), damage):
-                answers.add(msgspec.json.decode(line, type=Answer))
-            if damage.reason:
-                report.damaged[item.info.key] = damage.reason
-        except (NotFound, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            report.damaged[item.info.key] = str(error)
+        for answer in await _snapshots(store, item.info.key, report):
+            answers.add(answer)
     for item in inventory.endpoints:
         assert isinstance(item.reference, layout.FetchedEndpoint)
-        try:
-            body = await store.get(item.info.key)
-            codec.decode_json(body, item.info.key)
-        except (DataError, NotFound) as error:
-            report.damaged[item.info.key] = str(error)
-            continue
+        body = await _document(store, item.info.key, _json, report)
         known = answers.good(item.reference.endpoint)
-        if known is None or bytes(known.body) != body:  # a snapshot knows better when it was fetched
+        # A snapshot knows better when the same answer was fetched.
+        if body is not None and (known is None or bytes(known.body) != body):
             at_ms = int(item.info.modified.timestamp() * 1000) if item.info.modified else 0
             answers.add(Answer(item.reference.endpoint, at_ms, OK, msgspec.Raw(body)))
     return answers
 
 
-async def _fold_events(
-    store: Store, items: Sequence[Item], folds: Sequence[Fold], report: Report, progress: Progress
-) -> None:
-    wanted = {kind: fold for fold in folds for kind in fold.types}
-    async with contextlib.aclosing(_bodies(store, items, report)) as bodies:
-        async for item, body in bodies:
-            await asyncio.to_thread(_fold_file, item, body, wanted, report, progress)
-            progress.bytes += item.info.size
-
-
-async def _bodies(
-    store: Store, items: Sequence[Item], report: Report
-) -> AsyncGenerator[tuple[Item, bytes], None]:
-    """Fetch the objects in order, a few ahead of the reader."""
-    waiting: deque[tuple[Item, asyncio.Task[bytes]]] = deque()
-    rest = iter(items)
-    try:
-        while True:
-            for item in islice(rest, _READ_AHEAD - len(waiting)):
-                waiting.append((item, asyncio.create_task(store.get(item.info.key))))
-            if not waiting:
-                return
-            item, task = waiting.popleft()
-            body = await _taken(task, item, report)
-            if body is not None:
-                yield item, body
-    finally:
-        for _, task in waiting:
-            task.cancel()
-        await asyncio.gather(*(task for _, task in waiting), return_exceptions=True)
-
-
-async def _taken(task: asyncio.Task[bytes], item: Item, report: Report) -> bytes | None:
-    try:
-        return await task
-    except (DataError, NotFound) as error:
-        report.damaged[item.info.key] = str(error)
-        return None
-
-
-def _fold_file(item: Item, body: bytes, wanted: dict[str, Fold], report: Report, progress: Progress) -> None:
+async def _snapshots(store: Store, key: str, report: Report) -> list[Answer]:
+    """The answers of a snapshot file that can be read."""
     damage = codec.Damage()
-    for line in codec.decode(body, damage):
-        try:
-            event = events.decode(line)
-            fold = wanted.get(event.event_type)
-            if fold is not None:
-                fold.add(event)
-        except DataError as error:
-            report.bad_events += 1
-            report.damaged.setdefault(item.info.key, str(error))
-            continue
-        report.events += 1
-        progress.events += 1
-        report.events_by_type[event.event_type] = report.events_by_type.get(event.event_type, 0) + 1
+    found = []
+    try:
+        for line in codec.decode(await store.get(key), damage):
+            try:
+                found.append(msgspec.json.decode(line, type=Answer))
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                damage.note(f"not an answer: {error}")
+    except NotFound as error:
+        damage.note(str(error))
     if damage.reason:
-        report.damaged[item.info.key] = damage.reason
+        report.damaged[key] = damage.reason
+    return found
+
+
+def _json(body: bytes, key: str) -> bytes:
+    codec.decode_json(body, key)
+    return body

@@ -113,9 +113,17 @@ class TaskFold(Fold):
         return record
 
     def _slice(self, log: TaskLogInfo) -> Slice:
-        shared = self._texts.setdefault
-        out, err = shared(log.stdout_file, log.stdout_file), shared(log.stderr_file, log.stderr_file)
-        return Slice(out, err, log.stdout_start, log.stdout_end, log.stderr_start, log.stderr_end)
+        return Slice(
+            self._shared(log.stdout_file),
+            self._shared(log.stderr_file),
+            log.stdout_start,
+            log.stdout_end,
+            log.stderr_start,
+            log.stderr_end,
+        )
+
+    def _shared(self, text: str) -> str | None:
+        return self._texts.setdefault(text, text) if text else None
 
     def _rows(self, context: Context) -> Iterator[tuple[Any, ...]]:
         rows, conclude = RowMaker(self._profiles), concluder(context)

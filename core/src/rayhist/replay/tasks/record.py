@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -11,15 +11,18 @@ from rayhist.replay.tasks.definition import Definition, merged
 from rayhist.replay.tasks.states import FAILED, FINISHED, NIL
 
 
-class Slice(NamedTuple):
-    """Where a task's output stands: bytes `[start, end)` of its worker's files, as far as they are known."""
+class Slice(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Where a task's output stands: bytes `[start, end)` of its worker's files.
 
-    stdout_file: str
-    stderr_file: str
-    stdout_start: int | None
-    stdout_end: int | None
-    stderr_start: int | None
-    stderr_end: int | None
+    As Ray answers it: what is not known is left out, as an end is until the task has ended.
+    """
+
+    stdout_file: str | None = None
+    stderr_file: str | None = None
+    stdout_start: int | None = None
+    stdout_end: int | None = None
+    stderr_start: int | None = None
+    stderr_end: int | None = None
 
 
 class Record(msgspec.Struct, gc=False):
@@ -64,7 +67,12 @@ class Record(msgspec.Struct, gc=False):
             self.repr_name = max(self.repr_name, repr_name)
 
     def logged(self, log: Slice) -> None:
-        self.log = log if self.log is None else Slice._make(map(_greater, self.log, log))
+        """Take where its output stands, as far as that is said; of two that differ the greater is taken."""
+        if self.log is None:
+            self.log = log
+            return
+        pairs = zip(msgspec.structs.astuple(self.log), msgspec.structs.astuple(log), strict=True)
+        self.log = Slice(*(_greater(one, other) for one, other in pairs))
 
     def failed(self, at_ns: int, error: ErrorInfo) -> None:
         said = (at_ns, error.error_type, error.error_message)

@@ -54,17 +54,6 @@ class _Entered(msgspec.Struct):
     created_ms: float
 
 
-class _LogInfo(msgspec.Struct, omit_defaults=True):
-    """Only what is known: Ray leaves the ends out until the task has ended."""
-
-    stdout_file: str | None = None
-    stderr_file: str | None = None
-    stdout_start: int | None = None
-    stdout_end: int | None = None
-    stderr_start: int | None = None
-    stderr_end: int | None = None
-
-
 class _Detail(msgspec.Struct):
     """The columns that `detail` adds and that are the attempt's own, in the order of `TASKS`."""
 
@@ -73,7 +62,7 @@ class _Detail(msgspec.Struct):
     creation_time_ms: float | None
     start_time_ms: float | None
     end_time_ms: float | None
-    task_log_info: _LogInfo | None
+    task_log_info: Slice | None
     error_message: str | None
     is_debugger_paused: bool | None
 
@@ -110,7 +99,7 @@ class RowMaker:
             ms.get(CREATED),
             ms.get(RUNNING),
             ms.get(FAILED, ms.get(FINISHED)),
-            _log_info(record.log),
+            record.log,
             error_message,
             record.paused[1] if record.paused else None,
         )
@@ -179,9 +168,3 @@ def _error(record: Record, ending: Ending | None) -> tuple[str | None, str | Non
         return None, None
     _, kind, message = record.error
     return kind, _ANSI.sub("", message)
-
-
-def _log_info(log: Slice | None) -> _LogInfo | None:
-    if log is None:
-        return None
-    return _LogInfo(log.stdout_file or None, log.stderr_file or None, *log[2:])
