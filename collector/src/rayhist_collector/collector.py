@@ -11,7 +11,7 @@ from rayhist.ids import Cluster
 from rayhist.manifest import Ending
 from rayhist.source import SourceContext
 from rayhist_collector.heartbeat import Heartbeat, Parts
-from rayhist_collector.logs import say
+from rayhist_collector.reporting import say
 from rayhist_collector.supervise import SourceRunner
 
 _SWEEP_SHARE = 0.5
@@ -36,15 +36,13 @@ class Collector:
         await self._recover()
         async with asyncio.TaskGroup() as group:
             shipping = group.create_task(self._parts.shipper.run())
-            others = [
-                group.create_task(self._parts.intake.run(self._parts.config.event_interval_s)),
-                group.create_task(self._heartbeat.run()),
-                group.create_task(self._start_sources()),
-            ]
+            group.create_task(self._parts.intake.run(self._parts.config.event_interval_s))
+            beating = group.create_task(self._heartbeat.run())
+            starting = group.create_task(self._start_sources())
             await stop.wait()
             self._parts.log.info("stopping: the last sweep", budget_s=self._parts.config.shutdown_budget_s)
-            for task in others:
-                task.cancel()
+            beating.cancel()
+            starting.cancel()
             await self._finish(shipping)
 
     async def once(self) -> None:
@@ -61,9 +59,9 @@ class Collector:
         parts = self._parts
         for step in (parts.spool.recover, parts.ledger.load, parts.chronicle.load):
             await asyncio.to_thread(step)
-        await parts.intake.recover()
-        keys = await asyncio.to_thread(parts.spool.keys)
+        keys = await asyncio.to_thread(parts.spool.sealed_keys)
         parts.shipper.offer(keys)
+        await parts.intake.recover()
         if keys:
             parts.log.info("files of an earlier run are sent first", files=len(keys))
 
@@ -106,6 +104,7 @@ class Collector:
             say(self._parts.log, "the spool cannot be written", error)
         shipping.cancel()
         await asyncio.wait([shipping])
+        self._parts.shipper.offer(await asyncio.to_thread(self._parts.spool.sealed_keys))
         reserve_s = min(_LAST_WORDS_S, budget_s / 4)
         await self._bounded(deadline - reserve_s, "sending", self._parts.shipper.drain())
         await self._bounded(deadline, "the last word", self._last_words())

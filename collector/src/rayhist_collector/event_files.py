@@ -76,6 +76,10 @@ class EventFiles:
         self._open: dict[Group, _OpenFile] = {}
         self._last_ns = 0
 
+    def begin_after(self, created_ns: int) -> None:
+        """Name no file as one of an earlier run, even if the clock was set back since."""
+        self._last_ns = max(self._last_ns, created_ns)
+
     def append(self, group: Group, events: Sequence[Event]) -> None:
         """Write the events, all of them or none.  Raises `OSError`."""
         file = self._open.get(group)

@@ -48,6 +48,7 @@ class EventIntake:
     def recover(self) -> None:
         """Take over what a crash left open, and remember its ids: its last batch may come again."""
         for finished in left_over(self._spool.open):
+            self._files.begin_after(finished.created_ns)
             with finished.path.open("rb") as file:
                 for line in file:
                     self._recount(finished, line.rstrip(b"\n"))

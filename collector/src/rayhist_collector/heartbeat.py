@@ -18,7 +18,7 @@ from rayhist_collector.facts import Facts
 from rayhist_collector.identity import Identity
 from rayhist_collector.intake import SpoolIntake
 from rayhist_collector.ledger import Account, Ledger
-from rayhist_collector.logs import say
+from rayhist_collector.reporting import say
 from rayhist_collector.sessions import Glimpse
 from rayhist_collector.ship import Shipper
 from rayhist_collector.spool import Spool

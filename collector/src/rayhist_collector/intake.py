@@ -24,8 +24,8 @@ from rayhist_collector.event_intake import EventIntake, Outcome
 from rayhist_collector.facts import Facts
 from rayhist_collector.identity import Identity
 from rayhist_collector.ledger import Ledger
-from rayhist_collector.logs import say
 from rayhist_collector.metrics import Metrics
+from rayhist_collector.reporting import say
 from rayhist_collector.spool import Spool
 from rayhist_collector.waiting import signal_or_time
 
@@ -62,6 +62,8 @@ class SpoolIntake(Intake):
         self._packs = itertools.count()
         self._parked: list[Finished] = []
         self._seal_now = asyncio.Event()
+        self._sealing = asyncio.Lock()
+        self._finished = False
         self.facts: dict[str, Facts] = {}
         self.event_times: dict[str, int] = {}
         """Session → when an event of it last came, epoch ms."""
@@ -149,42 +151,47 @@ class SpoolIntake(Intake):
             self._ledger.lost(whose, self._identity.node(whose), what, reason, count)
 
     async def run(self, event_interval_s: float) -> None:
-        """Seal and publish until cancelled: each interval, and events as soon as a file is full."""
+        """Seal and publish until `finish`: each interval, and events as soon as a file is full."""
         sealed = published = self._clock.monotonic()
-        while True:
+        while not self._finished:
             # At most a second, so that intervals are kept to the second.
             await signal_or_time(self._seal_now, self._clock, min(event_interval_s, 1.0))
             self._seal_now.clear()
             now = self._clock.monotonic()
-            due = now - sealed >= event_interval_s
+            due, publish = (
+                now - sealed >= event_interval_s,
+                now - published >= self._answers.publish_interval_s,
+            )
+            sealed = now if due else sealed
+            published = now if publish else published
             try:
-                if due:
-                    sealed = now
-                    self._offer(await self._on(self._answer_thread, self._answers.seal))
-                await self.seal_events(everything=due)
-                if now - published >= self._answers.publish_interval_s:
-                    published = now
-                    self._offer(await self._on(self._answer_thread, self._answers.publish))
+                await self._seal_all(events=due, snapshots=due, endpoints=publish)
             except Unavailable as error:
                 say(self._log, "the spool cannot be written", error)
 
     async def finish(self) -> None:
-        """Seal and publish everything."""
-        await self.seal_events(everything=True)
-        self._offer(await self._on(self._answer_thread, self._answers.seal))
-        self._offer(await self._on(self._answer_thread, self._answers.publish))
+        """End `run`, and seal and publish everything.  Raises `Unavailable`."""
+        self._finished = True
+        self._seal_now.set()
+        await self._seal_all(events=True, snapshots=True, endpoints=True)
+
+    async def _seal_all(self, *, events: bool, snapshots: bool, endpoints: bool) -> None:
+        """Seal the event files that are due, or all of them; those whose node is unknown wait on disk."""
+        async with self._sealing:
+            self._parked += await self._on(
+                self._event_thread, lambda: self._events.finished(everything=events)
+            )
+            for file in list(self._parked):
+                if await self._seal(file):
+                    self._parked.remove(file)
+            if snapshots:
+                self._offer(await self._on(self._answer_thread, self._answers.seal))
+            if endpoints:
+                self._offer(await self._on(self._answer_thread, self._answers.publish))
 
     async def close_session(self, session: str) -> None:
         """Seal and publish what there is of a session that is over."""
         self._offer(await self._on(self._answer_thread, lambda: self._answers.close(session)))
-
-    async def seal_events(self, *, everything: bool) -> None:
-        """Seal the event files that are due; those whose node is unknown wait on disk."""
-        finished = await self._on(self._event_thread, lambda: self._events.finished(everything=everything))
-        waiting, self._parked = [*self._parked, *finished], []
-        for file in waiting:
-            if not await self._seal(file):
-                self._parked.append(file)
 
     @property
     def held(self) -> int:

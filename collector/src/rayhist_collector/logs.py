@@ -9,7 +9,6 @@ from typing import Any, TextIO
 import structlog
 
 from rayhist.config import Log
-from rayhist.errors import RayhistError
 
 _LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 
@@ -36,12 +35,6 @@ def logger(config: Log, stream: TextIO | None = None) -> Any:
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[config.level]),
         cache_logger_on_first_use=True,
     )
-
-
-def say(log: Any, what: str, error: Exception, **more: object) -> None:
-    """Log an error that was expected to happen one day, with its remedy and without a stack."""
-    remedy = error.remedy if isinstance(error, RayhistError) else None
-    log.error(what, error=str(error), **({"remedy": remedy} if remedy else {}), **more)
 
 
 class Forward(logging.Handler):

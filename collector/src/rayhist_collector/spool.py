@@ -120,7 +120,7 @@ class Spool:
             os.link(file, temporary)
             self.seal(key, temporary)
 
-    def keys(self) -> list[str]:
+    def sealed_keys(self) -> list[str]:
         """The keys of all sealed files, oldest first."""
         found = []
         for folder, _, names in os.walk(self._sealed):
@@ -152,7 +152,7 @@ class Spool:
 
     def usage(self) -> tuple[int, int]:
         """How many sealed files there are, and their bytes."""
-        entries = [entry for key in self.keys() if (entry := self.look(key))]
+        entries = [entry for key in self.sealed_keys() if (entry := self.look(key))]
         return len(entries), sum(entry.sealed.size for entry in entries)
 
     def _flush(self, file: Path) -> None:

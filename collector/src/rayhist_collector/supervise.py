@@ -11,7 +11,7 @@ from rayhist.kinds import SourceKind
 from rayhist.plugins import options_of
 from rayhist.source import Intake, Source, SourceContext
 from rayhist_collector.backoff import Backoff
-from rayhist_collector.logs import say
+from rayhist_collector.reporting import say
 
 _BOTH = {"head", "worker"}
 

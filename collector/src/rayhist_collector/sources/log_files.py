@@ -19,8 +19,8 @@ from rayhist.kinds import SourceKind
 from rayhist.source import Intake, Source, SourceContext
 from rayhist_collector import sessions
 from rayhist_collector.log_scan import LogEntry, Scan, scan
-from rayhist_collector.logs import say
 from rayhist_collector.positions import Positions
+from rayhist_collector.reporting import say
 from rayhist_collector.sessions import SessionFolder
 from rayhist_collector.tail import Tail
 
@@ -76,6 +76,7 @@ class LogFiles(Source):
         """One sweep, which a cancellation does not tear: it works on a thread and would go on there."""
         self._sweep = asyncio.create_task(self._sweep_all(intake))
         await asyncio.shield(self._sweep)
+        self._sweep = None
 
     async def _sweep_all(self, intake: Intake) -> None:
         rewritten = self._context.clock.monotonic() >= self._rewritten_due

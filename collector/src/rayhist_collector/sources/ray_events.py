@@ -23,7 +23,7 @@ from rayhist.hookspecs import hookimpl
 from rayhist.kinds import SourceKind
 from rayhist.source import Intake, Source, SourceContext
 from rayhist_collector.batch import split
-from rayhist_collector.logs import say
+from rayhist_collector.reporting import say
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
