@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from rayhist.errors import ConfigError
-from rayhist.ids import Cluster, ClusterKind, Session
 from rayhist_server.cache import IndexCache, Lease
 
-CLUSTER = Cluster(ClusterKind.RAYCLUSTER, "ns", "c")
 
-
-def session(number: int) -> Session:
-    return Session(CLUSTER, f"session_2026-01-01_00-00-00_{number:06d}")
+def session(number: int) -> str:
+    return f"raycluster/ns/c/session_2026-01-01_00-00-00_{number:06d}"
 
 
 def open_cache(
@@ -25,7 +22,7 @@ def open_cache(
     return IndexCache(folder, location, max_bytes=max_bytes, max_sessions=max_sessions)
 
 
-def put(cache: IndexCache, which: Session, state: str = "a", size: int = 10) -> Lease:
+def put(cache: IndexCache, which: str, state: str = "a", size: int = 10) -> Lease:
     build = cache.start()
     build.path.write_bytes(b"x" * size)
     return build.publish(which, state)

@@ -321,7 +321,7 @@ def test_a_cached_file_that_is_no_index_is_set_aside_and_built_anew(tmp_path: Pa
         first = Bench(tmp_path, store)
         state = await first.state(session)
         await first.loader.close()
-        first.cache.path(session, state).write_bytes(content)
+        first.cache.path(session.path, state).write_bytes(content)
         second = Bench(tmp_path, store)
         assert await second.state(session) == state
         assert second.replays == 1

@@ -28,6 +28,25 @@ Found = tuple[Index, Lease, str]
 """An opened index, the lease on its file, and the state of the session that it shows."""
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """Which session, and in which of its two views.
+
+    Without `conclude` it shows what went on at the session's end as it was last seen.
+    """
+
+    session: Session
+    conclude: bool = True
+
+    @property
+    def name(self) -> str:
+        """What the cache calls it."""
+        return self.session.path if self.conclude else f"{self.session.path} as last known"
+
+    def state(self, digest: str, *, ended: bool) -> str:
+        """Names the index of these inputs."""
+        return f"{digest}-{'ended' if ended else 'running'}{'' if self.conclude else '-last-known'}"
+
+
 class Builder:
     """Finds or builds indexes; at most `workers` replays run at once."""
 
@@ -51,16 +70,13 @@ class Builder:
         self._slots = asyncio.Semaphore(workers)
         self._log: structlog.typing.FilteringBoundLogger = structlog.get_logger("rayhist.replay")
 
-    async def open(
-        self, session: Session, progress: Progress, known: str | None, *, conclude: bool = True
-    ) -> Found | None:
+    async def open(self, wanted: Wanted, progress: Progress, known: str | None) -> Found | None:
         """Return the index of the session as it is now; `None` if that is still the state `known`.
 
-        Without `conclude` it shows what went on at the session's end as it was last seen.
         Raises `NotFound`, `DataError` if nothing of the session can be read, and what the store raises.
         """
-        inventory = await take(self._store, session)
-        cached = await asyncio.to_thread(self._cached, session, inventory.digest(), conclude)
+        inventory = await take(self._store, wanted.session)
+        cached = await asyncio.to_thread(self._cached, wanted, inventory.digest())
         if cached is not None:
             if cached[2] != known:
                 return cached
@@ -69,13 +85,13 @@ class Builder:
         progress.step = "waiting for other replays"
         async with self._slots:
             with self._metrics.replay():
-                return await self._replay(session, inventory, progress, conclude=conclude)
+                return await self._replay(wanted, inventory, progress)
 
-    def _cached(self, session: Session, digest: str, conclude: bool) -> Found | None:
+    def _cached(self, wanted: Wanted, digest: str) -> Found | None:
         """An index of these inputs, unless it calls a session running that counts as lost by now."""
         for ended in (True, False):
-            state = _state(digest, ended=ended, conclude=conclude)
-            lease = self.cache.lease(session, state)
+            state = wanted.state(digest, ended=ended)
+            lease = self.cache.lease(wanted.name, state)
             if lease is None:
                 continue
             found = self._opened(lease, state)
@@ -100,17 +116,15 @@ class Builder:
         marker = msgspec.convert(index.meta("session"), SessionMarker)
         return not end.ended and overdue(end.at_ms, marker, self._clock.time_ms(), self._lost_after_s)
 
-    async def _replay(
-        self, session: Session, inventory: Inventory, progress: Progress, *, conclude: bool
-    ) -> Found:
+    async def _replay(self, wanted: Wanted, inventory: Inventory, progress: Progress) -> Found:
         started = self._clock.monotonic()
         try:
             build = await asyncio.to_thread(self.cache.start)
         except OSError as error:
             raise self._no_room(error) from error
         try:
-            report = await self._written(session, inventory, progress, build, conclude=conclude)
-            index, lease, state = await asyncio.to_thread(self._published, session, build, report, conclude)
+            report = await self._written(wanted, inventory, progress, build)
+            index, lease, state = await asyncio.to_thread(self._published, wanted, build, report)
         except BaseException:
             await asyncio.to_thread(build.abandon)
             raise
@@ -118,7 +132,7 @@ class Builder:
         seconds = round(self._clock.monotonic() - started, 3)
         self._log.info(
             "replayed",
-            session=session.path,
+            session=wanted.name,
             events=report.events,
             damaged=len(report.damaged),
             index_bytes=size,
@@ -126,35 +140,35 @@ class Builder:
         )
         if size > self._max_bytes:
             self._log.warning(
-                "session_larger_than_cache", session=session.path, index_bytes=size, max_bytes=self._max_bytes
+                "session_larger_than_cache", session=wanted.name, index_bytes=size, max_bytes=self._max_bytes
             )
         return index, lease, state
 
     async def _written(
-        self, session: Session, inventory: Inventory, progress: Progress, build: Build, *, conclude: bool
+        self, wanted: Wanted, inventory: Inventory, progress: Progress, build: Build
     ) -> Report:
         try:
             report = await replay.replay(
                 self._store,
-                session,
+                wanted.session,
                 build.path,
                 inventory=inventory,
                 progress=progress,
                 clock=self._clock,
                 lost_after_s=self._lost_after_s,
-                conclude=conclude,
+                conclude=wanted.conclude,
             )
         except (sqlite3.OperationalError, OSError) as error:
             raise self._no_room(error) from error
         _believe(report, inventory)
         return report
 
-    def _published(self, session: Session, build: Build, report: Report, conclude: bool) -> Found:
+    def _published(self, wanted: Wanted, build: Build, report: Report) -> Found:
         index = Index(build.path)
         ended = msgspec.convert(index.meta("end"), End).ended
         index.close()
-        state = _state(report.digest, ended=ended, conclude=conclude)
-        lease = build.publish(session, state)
+        state = wanted.state(report.digest, ended=ended)
+        lease = build.publish(wanted.name, state)
         return Index(lease.path), lease, state
 
     def _no_room(self, error: Exception) -> Unavailable:
@@ -163,10 +177,6 @@ class Builder:
             f"the cache folder {self.cache.folder} cannot be written: {error}",
             remedy="free some space there, or set [cache] path and max_bytes" if full else "set [cache] path",
         )
-
-
-def _state(digest: str, *, ended: bool, conclude: bool) -> str:
-    return f"{digest}-{'ended' if ended else 'running'}{'' if conclude else '-last-known'}"
 
 
 def _close(found: Found) -> None:

@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Self
 
 from rayhist.errors import ConfigError
-from rayhist.ids import Session
 from rayhist.index import FORMAT
 
 _INDEX = ".index"
@@ -55,12 +54,12 @@ class Build:
         self._cache = cache
         self.path, self._descriptor = _new_file(cache.folder)
 
-    def publish(self, session: Session, state: str) -> Lease:
-        """Make the file the session's index in that state, and lease it."""
-        final = self._cache.path(session, state)
+    def publish(self, name: str, state: str) -> Lease:
+        """Make the file the index of that name and state, and lease it."""
+        final = self._cache.path(name, state)
         self.path.replace(final)
         fcntl.flock(self._descriptor, fcntl.LOCK_SH)
-        self._cache.drop_others(session, final)
+        self._cache.drop_others(name, final)
         self._cache.trim()
         return Lease(final, self._descriptor)
 
@@ -70,10 +69,10 @@ class Build:
 
 
 class IndexCache:
-    """Index files of one archive's sessions, bounded by bytes and by number.  Safe between processes."""
+    """Index files by name and state, bounded by bytes and by number.  Safe between processes."""
 
     def __init__(self, folder: Path, location: str, *, max_bytes: int, max_sessions: int) -> None:
-        """`location` names the archive: two archives may hold sessions of one name.
+        """`location` is the archive's: in another one the same names mean something else.
 
         Raises `ConfigError` if the folder cannot be used.
         """
@@ -84,16 +83,16 @@ class IndexCache:
         private_folder(folder)
         self.trim()
 
-    def path(self, session: Session, state: str) -> Path:
-        return self.folder / f"{self._prefix(session)}{state}{_INDEX}"
+    def path(self, name: str, state: str) -> Path:
+        return self.folder / f"{self._prefix(name)}{state}{_INDEX}"
 
-    def _prefix(self, session: Session) -> str:
-        name = f"{self._location}\0{session.path}".encode()
-        return f"{FORMAT}-{hashlib.blake2b(name, digest_size=16).hexdigest()}-"
+    def _prefix(self, name: str) -> str:
+        digest = hashlib.blake2b(f"{self._location}\0{name}".encode(), digest_size=16)
+        return f"{FORMAT}-{digest.hexdigest()}-"
 
-    def lease(self, session: Session, state: str) -> Lease | None:
-        """The session's index in that state, or `None`; it counts as used now."""
-        path = self.path(session, state)
+    def lease(self, name: str, state: str) -> Lease | None:
+        """The index of that name and state, or `None`; it counts as used now."""
+        path = self.path(name, state)
         while True:
             try:
                 descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -130,9 +129,9 @@ class IndexCache:
             if _remove_unused(path):
                 count, total = count - 1, total - size
 
-    def drop_others(self, session: Session, kept: Path) -> None:
-        """Remove the session's indexes of earlier states."""
-        for path in self.folder.glob(f"{self._prefix(session)}*{_INDEX}"):
+    def drop_others(self, name: str, kept: Path) -> None:
+        """Remove the indexes of that name in other, earlier states."""
+        for path in self.folder.glob(f"{self._prefix(name)}*{_INDEX}"):
             if path != kept:
                 _remove_unused(path)
 

@@ -19,7 +19,7 @@ from rayhist.errors import NotFound, RayhistError, Unavailable
 from rayhist.ids import Session
 from rayhist.replay import Progress
 from rayhist.storage import Store
-from rayhist_server.builder import Builder
+from rayhist_server.builder import Builder, Wanted
 from rayhist_server.cache import Lease
 from rayhist_server.view import View
 
@@ -181,7 +181,7 @@ class Loader:
                 self._clock.monotonic()
             )  # also when it fails: then the next interval tries again
         known = current.view.state if current is not None else None
-        found = await self._builder.open(session, progress, known, conclude=self._conclude)
+        found = await self._builder.open(Wanted(session, self._conclude), progress, known)
         if found is None:
             assert current is not None
             return current
