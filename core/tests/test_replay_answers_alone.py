@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rayhist import layout
 from rayhist.ids import Session
@@ -20,6 +22,7 @@ from rayhist.query import Query, run
 from rayhist.replay import replay
 from rayhist.resources import ACTORS, NODES, OBJECTS, PLACEMENT_GROUPS, RUNTIME_ENVS, WORKERS, Resource
 from rayhist_testkit.comparing import ABSENT, all_differences
+from rayhist_testkit.folding import ENDED, answer, fold
 from rayhist_testkit.recordings import CLUSTER, LIVE, RAY_2_60, RecordedAnswer, Recording
 
 RAY_2_53 = RAY_2_60.parent / "ray-2.53.0"
@@ -126,3 +129,49 @@ def test_the_pages_are_as_they_were(indexed: Lay, answers: dict[str, RecordedAns
         found = {(path, its) for _, (path, _, its) in all_differences(ours, live)}
         assert found <= {(".tpus", ABSENT), (".actorId", "f" * 32)}
     assert documents["node.detail"].keys() == nodes.keys()
+
+
+JUNK = st.sampled_from([None, True, -1, 2**70, 1e300, "", "DEAD", [], [[]], {}, {"": None}])
+
+
+@st.composite
+def spoiled(draw: st.DrawFn, value: Any) -> Any:
+    """The value with something odd in one place of it."""
+    if not isinstance(value, dict | list) or not value or draw(st.integers(0, 7)) == 0:
+        return draw(JUNK)
+    if isinstance(value, dict):
+        name = draw(st.sampled_from(sorted(value)))
+        return {**value, name: draw(spoiled(value[name]))}
+    place = draw(st.integers(0, min(len(value), 3) - 1))
+    return [*value[:place], draw(spoiled(value[place])), *value[place + 1 :]]
+
+
+@pytest.fixture(scope="module")
+def small(answers: dict[str, RecordedAnswer]) -> dict[str, Any]:
+    """One good answer of each question that a fold reads, cut to a few things each."""
+    wanted = re.compile(r"/nodes.*|/logical/actors|/api/jobs/|/api/v0/(?!tasks|jobs).*")
+    return {
+        path: _cut(one.value) for path, one in answers.items() if one.status == 200 and wanted.fullmatch(path)
+    }
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_cut(one) for one in value[:2]]
+    if isinstance(value, dict):
+        names = list(value) if len(value) < 40 else list(value)[:2]
+        return {name: _cut(value[name]) for name in names}
+    return value
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_no_answer_however_odd_breaks_the_replay(small: dict[str, Any], data: st.DataObject) -> None:
+    """It costs what it says; all the other answers are replayed."""
+    chosen = data.draw(st.sampled_from(sorted(small)))
+    bodies = small | {chosen: data.draw(spoiled(small[chosen]))}
+    folded = fold([], answers=[answer(*one) for one in bodies.items()], end=ENDED)
+
+    assert len(folded.documents("answer")) == len({layout.canonical_endpoint(path) for path in small})
+    if not chosen.startswith(("/nodes", "/api/v0/nodes")):
+        assert len(folded.rows(NODES)) == 1

@@ -190,6 +190,13 @@ def test_workers_are_known_from_the_polled_list_alone() -> None:
     assert (row(folded)["pid"], row(folded)["node_id"], row(folded)["worker_type"]) == (0, None, "WORKER")
 
 
+def test_an_unknown_time_is_rays_greatest_number() -> None:
+    """It is no reason to refuse an event."""
+    unknown = ALIVE | {"workerLaunchTimeMs": "18446744073709551615"}
+
+    assert row(fold([definition(), lifecycle(unknown)]))["worker_launch_time_ms"] == 18446744073709551615
+
+
 @pytest.mark.parametrize(
     "bad",
     [

@@ -19,6 +19,8 @@ from rayhist.errors import DataError
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+Unsigned = Annotated[int, msgspec.Meta(ge=0)]
+"""A uint64, for which msgspec has no upper bound; Ray's "unknown" is its greatest value."""
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
@@ -72,8 +74,8 @@ class WorkerTransition(Payload):
     timestamp: str = ""
     start_time_ms: Int64 = 0
     end_time_ms: Int64 = 0
-    worker_launch_time_ms: Int64 = 0
-    worker_launched_time_ms: Int64 = 0
+    worker_launch_time_ms: Unsigned = 0
+    worker_launched_time_ms: Unsigned = 0
     death_info: DeathInfo | None = None
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from rayhist.events import Int64
 from rayhist.replay import polled
 from rayhist.replay.context import Context
 from rayhist.resources import ACTORS
@@ -16,7 +17,7 @@ LOGICAL = "/logical/actors"
 class Address(msgspec.Struct, rename="camel", frozen=True):
     node_id: str = ""
     ip_address: str = ""
-    port: int = 0
+    port: Int64 = 0
     worker_id: str = ""
 
 
@@ -28,11 +29,11 @@ class ShownActor(msgspec.Struct, rename="camel"):
     name: str = ""
     class_name: str = ""
     address: Address = Address()
-    num_restarts: int = 0
+    num_restarts: Int64 = 0
     timestamp: float = 0
-    pid: int = 0
-    start_time: int = 0
-    end_time: int = 0
+    pid: Int64 = 0
+    start_time: Int64 = 0
+    end_time: Int64 = 0
     repr_name: str = ""
     exit_detail: str = "-"
     placement_group_id: str | None = None

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rayhist.events import NodeDefinition, NodeTransition, timestamp_ns
+from rayhist.events import Int64, NodeDefinition, NodeTransition, timestamp_ns
 from rayhist.manifest import NodeManifest
 from rayhist.replay.merging import MS, Definitions, Transitions
 
@@ -38,8 +38,8 @@ class NodeFacts(msgspec.Struct):
     reason_message: str = ""
     resources: dict[str, float] = {}
     labels: dict[str, str] = {}
-    start_ms: int = 0
-    end_ms: int = 0
+    start_ms: Int64 = 0
+    end_ms: Int64 = 0
     instance_id: str = ""
     instance_type: str = ""
 
@@ -111,7 +111,7 @@ def of_row(row: dict[str, Any]) -> NodeFacts:
 
 def of_raylet(raylet: dict[str, Any]) -> NodeFacts:
     """From the `raylet` part of `/nodes`; a dead node's has lost most of it."""
-    death = raylet.get("deathInfo") or {}
+    death, resources = _mapping(raylet.get("deathInfo")), _mapping(raylet.get("resourcesTotal"))
     return _believed(
         ip=raylet.get("nodeManagerAddress"),
         hostname=raylet.get("nodeManagerHostname"),
@@ -121,7 +121,7 @@ def of_raylet(raylet: dict[str, Any]) -> NodeFacts:
         message=raylet.get("stateMessage"),
         reason=death.get("reason"),
         reason_message=death.get("reasonMessage"),
-        resources={_RESOURCE_NAMES.get(n, n): v for n, v in (raylet.get("resourcesTotal") or {}).items()},
+        resources={_RESOURCE_NAMES.get(name, name): amount for name, amount in resources.items()},
         labels=raylet.get("labels"),
         start_ms=raylet.get("startTimeMs"),
         end_ms=raylet.get("endTimeMs"),
@@ -132,7 +132,7 @@ def of_raylet(raylet: dict[str, Any]) -> NodeFacts:
 
 def of_summary(element: dict[str, Any]) -> NodeFacts:
     """From one element of `/nodes?view=summary`, or from the detail of `/nodes/<id>`."""
-    facts = of_raylet(element.get("raylet") or {})
+    facts = of_raylet(_mapping(element.get("raylet")))
     above = _believed(ip=element.get("ip"), hostname=element.get("hostname"))
     facts.ip = facts.ip or above.ip
     facts.hostname = facts.hostname or above.hostname
@@ -148,6 +148,10 @@ def of_manifest(manifest: NodeManifest | None) -> NodeFacts:
         is_head=manifest.role == "head",
         start_ms=manifest.start_ms,
     )
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _believed(**fields: Any) -> NodeFacts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -52,7 +53,7 @@ class _DetailAnswer(msgspec.Struct):
 class _Best(msgspec.Struct):
     """The bytes of the best element seen so far, and what makes it so."""
 
-    rank: tuple[float, int] = (-1, 0)
+    rank: tuple[float, int] = (-math.inf, 0)
     body: bytes = b"{}"
 
     def offer(self, rank: tuple[float, int], raw: msgspec.Raw) -> None:

@@ -12,6 +12,8 @@ from rayhist.replay.status import moment
 from rayhist.resources import Resource, Type
 from rayhist.source import Answer
 
+_BEYOND_INT64 = 2**63
+"""Neither Ray nor an index can hold such a number."""
 _STRUCTURED = {"runtime_env"}
 """Columns that Ray lets be filtered as text though they are objects."""
 _TYPES = {Type.STRING: str, Type.INTEGER: int, Type.BOOLEAN: bool}
@@ -72,9 +74,15 @@ def _row(listed: dict[str, Any], resource: Resource) -> dict[str, Any]:
     """The row with all its columns, without values of a wrong type; empty if it names nothing."""
     row = {name: listed.get(name) for name in resource.columns}
     for name, kind in resource.filterable.items():
-        if type(row[name]) is not _TYPES[kind] and name not in _STRUCTURED:
+        if not (isinstance(row[name], dict) if name in _STRUCTURED else _believed(row[name], kind)):
             row[name] = None
     return {} if None in (row[name] for name in resource.order) else row
+
+
+def _believed(value: Any, kind: Type) -> bool:
+    if kind is Type.INTEGER and isinstance(value, int) and abs(value) >= _BEYOND_INT64:
+        return False
+    return type(value) is _TYPES[kind]
 
 
 def _whole(answer: Answer, resource: Resource) -> bool:

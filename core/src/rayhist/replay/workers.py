@@ -113,6 +113,8 @@ def _complete(worker_id: str, row: dict[str, Any], context: Context) -> dict[str
     row["ip"] = row["ip"] or node.get("node_ip")
     for name in ("exit_type", "exit_detail"):
         row[name] = row[name] or None
+    for name in _TIMES:
+        row[name] = row[name] if isinstance(row[name], int) else 0
     if row["is_alive"] and context.end.ended:
         died_ms = node.get("end_time_ms") or context.end.at_ms
         with_node = f"The worker's node died. {node.get('state_message') or ''}".rstrip()
