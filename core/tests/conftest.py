@@ -11,12 +11,18 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayhist.index import Index
+from rayhist import layout
+from rayhist.index import Index, IndexWriter
 from rayhist.memory import MemoryStore
 from rayhist.query import Query, run
 from rayhist.replay import replay
-from rayhist.resources import Resource
+from rayhist.replay.exports import WANTED
+from rayhist.resources import RESOURCES, Resource
 from rayhist_testkit.recordings import END, RAY_2_60, RecordedAnswer, Recording, lay_out
+
+
+LogFiles = list[tuple[str, str, bytes]]
+"""Node, path below `logs/`, content."""
 
 
 class Replayed:
@@ -65,11 +71,14 @@ def replayed(
 ) -> Iterator[Callable[[str], Replayed]]:
     """Replay a moment of the recording (`live`, `after-node-death`, `end`); each is replayed once."""
     done: dict[str, Replayed] = {}
+    # Of the log files only those that the folds read; the others have tests of their own.
+    exported = [one for one in recording.logs() if WANTED.match(one[1])]
 
     def at(moment: str) -> Replayed:
         if moment not in done:
             path = tmp_path_factory.mktemp("index") / f"{moment}.sqlite"
-            done[moment] = Replayed(recording, moment, asyncio.run(_replay(recording, moment, path)))
+            index = asyncio.run(_replay(recording, moment, path, exported))
+            done[moment] = Replayed(recording, moment, index)
         return done[moment]
 
     yield at
@@ -77,8 +86,34 @@ def replayed(
         one.index.close()
 
 
-async def _replay(recording: Recording, moment: str, path: Path) -> Index:
+async def _replay(recording: Recording, moment: str, path: Path, files: LogFiles) -> Index:
     store = MemoryStore()
-    session = await lay_out(store, recording.folder, moment=moment, logs=True)
+    session = await lay_out(store, recording.folder, moment=moment)
+    for node, name, content in files:
+        await store.put(layout.key(layout.LogFile(session, node, name)), content)
     await replay(store, session, path, clock=None if moment == END else recording.clock(moment))
     return Index(path)
+
+
+LISTED = {
+    "tasks": "/api/v0/tasks?limit=10000&detail=1&exclude_driver=false",
+    **{
+        name: f"/api/v0/{name}?detail=1&limit=10000"
+        for name in ("actors", "nodes", "placement_groups", "workers", "objects")
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def listed(recording: Recording, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
+    """An index of what the dashboard listed while it was live: as if replay made no mistake."""
+    path = tmp_path_factory.mktemp("index") / "listed.sqlite"
+    writer = IndexWriter(path)
+    for name, endpoint in LISTED.items():
+        rows = recording.answer(endpoint).value["data"]["result"]["result"]
+        rows.sort(key=lambda row: (row.get("task_id", ""), -row.get("attempt_number", 0)))
+        writer.rows(RESOURCES[name], rows)
+    writer.finish()
+    index = Index(path)
+    yield index
+    index.close()

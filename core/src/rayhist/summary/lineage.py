@@ -90,7 +90,9 @@ def tasks_by_lineage(index: Index, filters: Sequence[Filter] = ()) -> object:
     attempts = _attempts(index, filters)
     tree = _Tree(attempts, _actor_names(index))
     for attempt in attempts:
-        tree.group(attempt.task_id).count({attempt.state: 1})
+        group = tree.group(attempt.task_id)
+        group.count({attempt.state: 1})
+        group.started(_ms(attempt))
     counts = Counter(attempt.type for attempt in attempts)
     return of_cluster({"summary": _summed(tree.roots), **totals(counts), "summary_by": "lineage"})
 
@@ -152,8 +154,7 @@ class _Tree:
         task = self._tasks.get(task_id)
         if task is None:
             return None
-        created = None if task.created_ms is None else int(task.created_ms)
-        group = Group(task.name, task_id, task.type, created, link=Link("task", task_id))
+        group = Group(task.name, task_id, task.type, link=Link("task", task_id))
         return group, f"actor:{task.actor_id}" if task.type in _ACTOR_TYPES else _parent(task)
 
     def _made_actor(self, actor_id: str) -> tuple[Group, str | None] | None:
@@ -162,6 +163,10 @@ class _Tree:
             return None
         name = self._actor_names.get(actor_id) or creator.name.partition(".")[0]
         return Group(name, f"actor:{actor_id}", "ACTOR", link=Link("actor", actor_id)), _parent(creator)
+
+
+def _ms(task: _Task) -> int | None:
+    return None if task.created_ms is None else int(task.created_ms)
 
 
 def _parent(task: _Task) -> str | None:

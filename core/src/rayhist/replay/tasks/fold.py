@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import binascii
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from rayhist.errors import BadIdentifier, DataError
+from rayhist.errors import DataError
 from rayhist.events import (
     Event,
     TaskLifecycle,
@@ -21,14 +20,12 @@ from rayhist.replay.context import Context
 from rayhist.replay.fold import Fold
 from rayhist.replay.tasks.definition import Definition, Definitions
 from rayhist.replay.tasks.ending import concluder
+from rayhist.replay.tasks.key import job_of, key_of, task_of
 from rayhist.replay.tasks.profile import Profiles
 from rayhist.replay.tasks.record import Record, Slice
 from rayhist.replay.tasks.row import COLUMNS, RowMaker
 from rayhist.replay.tasks.states import NUMBERS
 from rayhist.resources import TASKS
-
-_TASK_BYTES = IdKind.TASK.size
-_JOB_BYTES = IdKind.JOB.size
 
 
 class _HexIds(dict[str, str]):
@@ -44,7 +41,7 @@ class _HexIds(dict[str, str]):
 
 
 class TaskFold(Fold):
-    """Records by the bytes of task id and attempt, which sort as the rows do."""
+    """One record per attempt, by its key."""
 
     types = frozenset(
         {"TASK_DEFINITION_EVENT", "ACTOR_TASK_DEFINITION_EVENT", "TASK_LIFECYCLE_EVENT", "TASK_PROFILE_EVENT"}
@@ -64,9 +61,9 @@ class TaskFold(Fold):
         elif event.task_profile_events is not None:
             self._add_profile(event.task_profile_events)
         elif (task := event.task_definition_event) is not None:
-            self._define(_key(task.task_id, task.task_attempt), self._definitions.of_task(task))
+            self._define(key_of(task.task_id, task.task_attempt), self._definitions.of_task(task))
         elif (call := event.actor_task_definition_event) is not None:
-            self._define(_key(call.task_id, call.task_attempt), self._definitions.of_actor_task(call))
+            self._define(key_of(call.task_id, call.task_attempt), self._definitions.of_actor_task(call))
         else:
             raise DataError(f"a {event.event_type} says nothing of a task")
 
@@ -78,7 +75,7 @@ class TaskFold(Fold):
         self._record(key).define(definition)
 
     def _add_lifecycle(self, payload: TaskLifecycle, event: Event) -> None:
-        key = _key(payload.task_id, payload.task_attempt)
+        key = key_of(payload.task_id, payload.task_attempt)
         node, worker = self._nodes[payload.node_id], self._workers[payload.worker_id]
         entered = [(one.state, timestamp_ns(one.timestamp)) for one in payload.state_transitions]
         error, paused = payload.ray_error_info, payload.is_debugger_paused
@@ -101,8 +98,8 @@ class TaskFold(Fold):
     def _add_profile(self, payload: TaskProfile) -> None:
         if payload.profile_events is None:
             return
-        key = _key(payload.task_id, payload.attempt_number)
-        packed = self._profiles.packed(key[:_TASK_BYTES].hex(), payload.profile_events)
+        key = key_of(payload.task_id, payload.attempt_number)
+        packed = self._profiles.packed(task_of(key), payload.profile_events)
         record = self._record(key)
         record.profile = self._profiles.together(record.profile, packed) if record.profile else packed
 
@@ -134,7 +131,7 @@ class TaskFold(Fold):
 
     def _problems(self) -> Iterator[str]:
         jobs = Counter(
-            key[_TASK_BYTES - _JOB_BYTES : _TASK_BYTES].hex()
+            job_of(key)
             for key, record in self._records.items()
             if record.definition is None and record.states
         )
@@ -147,13 +144,3 @@ class TaskFold(Fold):
         if self._unknown_states:
             shown = ", ".join(sorted(self._unknown_states)[:20])
             yield f"Tasks were in states that this version does not know: {shown}"
-
-
-def _key(task_id: str, attempt: int) -> bytes:
-    try:
-        raw = binascii.a2b_base64(task_id, strict_mode=True)
-    except ValueError as error:
-        raise BadIdentifier(f"not a base64 task id: {task_id[:80]!r}") from error
-    if len(raw) != _TASK_BYTES:
-        raise BadIdentifier(f"a task id has {_TASK_BYTES} bytes, not {len(raw)}: {task_id[:80]!r}")
-    return raw + attempt.to_bytes(4, "big")

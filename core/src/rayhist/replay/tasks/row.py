@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from rayhist.ids import IdKind
 from rayhist.replay.tasks import runtime_env
 from rayhist.replay.tasks.definition import ACTOR_TASK, DRIVER_TASK, Definition
 from rayhist.replay.tasks.ending import Ending
+from rayhist.replay.tasks.key import attempt_of, task_of
 from rayhist.replay.tasks.profile import Profile, Profiles
 from rayhist.replay.tasks.record import Record, Slice
 from rayhist.replay.tasks.states import CREATED, FAILED, FINISHED, NIL, RUNNING, STATES
@@ -44,7 +44,6 @@ COLUMNS = _OWN + _SHARED
 """The columns of the table that a row holds."""
 
 _ANSI = re.compile(r"\x1b[^m]*m")
-_TASK_BYTES = IdKind.TASK.size
 _ANY_NODE: dict[str, list[str]] = {"options": []}
 """`fallback_strategy` of every task but a driver's own; no event tells another."""
 
@@ -87,7 +86,7 @@ class RowMaker:
         self, key: bytes, record: Record, definition: Definition, ending: Ending | None
     ) -> tuple[Any, ...]:
         """The row of the attempt that the fold keeps under `key`; `ending` if nobody reported its end."""
-        task_id = key[:_TASK_BYTES].hex()
+        task_id = task_of(key)
         states = record.states if ending is None else {**record.states, FAILED: ending.at_ns}
         state = max(states, default=NIL)
         error_type, error_message = _error(record, ending) if state == FAILED else (None, None)
@@ -107,7 +106,7 @@ class RowMaker:
         return (
             shared.head + self._encode(detail)[1:-1] + shared.tail,
             task_id,
-            int.from_bytes(key[_TASK_BYTES:], "big"),
+            attempt_of(key),
             _name(record, definition),
             STATES[state],
             record.node or None,
