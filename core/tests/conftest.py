@@ -20,7 +20,6 @@ from rayhist.replay.exports import WANTED
 from rayhist.resources import RESOURCES, Resource
 from rayhist_testkit.recordings import END, RAY_2_60, RecordedAnswer, Recording, lay_out
 
-
 LogFiles = list[tuple[str, str, bytes]]
 """Node, path below `logs/`, content."""
 
