@@ -211,6 +211,27 @@ def test_an_end_that_only_the_poll_saw_counts() -> None:
     assert (job["status"], job["end_time"], job["entrypoint"]) == ("SUCCEEDED", 8, "python x.py")
 
 
+def test_submissions_keep_the_order_of_the_polled_list() -> None:
+    """Ray lists them in no order of its own; those that the list lacks follow."""
+    ids = [f"raysubmit_{letter}" for letter in "cab"]
+    answers = [polled(*(shown("RUNNING", submission_id=one) for one in ids))]
+    folded = fold([], exports=exported(submission("RUNNING")), answers=answers)
+
+    assert list(jobs(folded)) == [*ids, "raysubmit_1"]
+
+
+def test_a_time_that_an_answer_shows_is_exact() -> None:
+    """Events are stamped a little later than Ray's own tables; one that is far off is another time."""
+    by_hand = {"type": "DRIVER", "job_id": "01000000", "status": "SUCCEEDED"}
+    near, far = {"start_time": 1796052599999, "end_time": 1796052659998}, {"end_time": 1796052600000}
+    events = driver("01000000", "CREATED", "FINISHED")
+    exact = jobs(fold(events, answers=[polled(by_hand | near)]))["01000000"]
+    other = jobs(fold(events, answers=[polled(by_hand | far)]))["01000000"]
+
+    assert (exact["start_time"], exact["end_time"]) == (1796052599999, 1796052659998)
+    assert (other["start_time"], other["end_time"]) == (1796052600000, 1796052660000)
+
+
 def test_submissions_come_first_by_their_start_then_drivers_by_id() -> None:
     later = submission("RUNNING", submission_job_id="raysubmit_0", start_time="1796052700000")
     events = [*driver("04000000", "CREATED"), *driver("01000000", "CREATED")]

@@ -9,7 +9,7 @@ import msgspec
 
 from rayhist.events import Int64, NodeDefinition, NodeTransition, timestamp_ns
 from rayhist.manifest import NodeManifest
-from rayhist.replay.merging import MS, Definitions, Transitions
+from rayhist.replay.merging import MS, Definitions, Transitions, as_shown
 
 _STATES = ("ALIVE", "DEAD")
 _HEAD_RESOURCE = "node:__internal_head__"
@@ -56,6 +56,8 @@ def merged(node: str, sources: Iterable[NodeFacts], head_node: str) -> NodeFacts
         for name in _TYPES:
             if not getattr(facts, name):
                 setattr(facts, name, getattr(source, name))
+        facts.start_ms = as_shown(facts.start_ms, source.start_ms)
+        facts.end_ms = as_shown(facts.end_ms, source.end_ms)
     facts.node_id = node
     facts.is_head = facts.is_head or node == head_node
     facts.state = "DEAD" if dead else "ALIVE"
