@@ -172,7 +172,7 @@ def test_filters_add_up(listed: Index) -> None:
         ([("attempt_number", "=", "9" * 30)], "for a int type column"),
         ([("attempt_number", "=", "9" * 6000)], "for a int type column"),
         ([("is_debugger_paused", "=", "maybe")], "for a boolean type column"),
-        ([("job_id", "=", "xyz")], "not hexadecimal"),
+        ([("job_id", "=", "xyz")], "Odd-length string"),
         ([("job_id", "=", "")], "ID string needs to have length 4, got 0"),
         ([("task_id", "=", "00" * 23)], "ID string needs to have length 24, got 23"),
         ([("events", "=", "x")], "not supported"),

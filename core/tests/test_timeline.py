@@ -45,7 +45,7 @@ def test_timelines_of_all_and_of_each_job_were_compared() -> None:
 
 
 def test_a_job_id_that_is_none_is_refused(listed: Index) -> None:
-    with pytest.raises(BadQuery, match="hexadecimal"):
+    with pytest.raises(BadQuery, match="Non-hexadecimal digit"):
         timeline.events(listed, "../etc")
 
 

@@ -6,6 +6,7 @@ Rules and texts: `ray.dashboard.state_aggregator`, `ray.dashboard.state_api_util
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -31,8 +32,15 @@ _SELECTED = {"nodes": ("node_id", "state", "node_name")}
 _IDS: Mapping[str, Mapping[str, IdKind]] = {
     "tasks": {"task_id": IdKind.TASK, "job_id": IdKind.JOB, "actor_id": IdKind.ACTOR},
     "actors": {"actor_id": IdKind.ACTOR, "job_id": IdKind.JOB},
+    "nodes": {"node_id": IdKind.NODE},
 }
 """Columns of ids that Ray decodes, and so refuses what is no id."""
+
+_STATES: Mapping[str, tuple[str, ...]] = {
+    "actor": ("DEPENDENCIES_UNREADY", "PENDING_CREATION", "ALIVE", "RESTARTING", "DEAD"),
+    "node": ("ALIVE", "DEAD"),
+}
+"""States that Ray's source looks up by name, and so refuses what is none."""
 
 
 class BadQuery(RayhistError):
@@ -190,7 +198,9 @@ def _compared(resource: Resource, one: Filter) -> Condition:
             f"Unsupported filter predicate {one.predicate[:100]} is given. Available predicates: =, !=."
         )
     value = _typed(one, resource.filterable[column])
-    _check_id(resource, column, value)
+    if one.predicate == "=" or resource.name == "tasks":  # else Ray's source does not look at the value
+        _check_id(resource, column, value)
+        _check_state(resource, column, value)
     if isinstance(value, str) and not value.isascii():
         # SQLite knows the case of ASCII letters only; `folded` is Python's `str.lower`.
         return Condition(f'folded("{column}") {operators[one.predicate]} ?', (value.lower(),))
@@ -227,8 +237,14 @@ def _check_id(resource: Resource, column: str, value: Any) -> None:
     if kind is None:
         return
     try:
-        raw = bytes.fromhex(value)
+        raw = binascii.unhexlify(value)
     except ValueError as error:
-        raise BadQuery(f"The filter value {value[:100]!r} of {column} is not hexadecimal: {error}") from None
+        raise BadQuery(str(error)) from None
     if len(raw) != kind.size:
         raise BadQuery(f"ID string needs to have length {kind.size}, got {len(raw)}")
+
+
+def _check_state(resource: Resource, column: str, value: Any) -> None:
+    thing = resource.name.removesuffix("s")
+    if column == "state" and thing in _STATES and value.upper() not in _STATES[thing]:
+        raise BadQuery(f"Invalid {thing} state for filtering: {value.upper()[:100]}")

@@ -13,6 +13,7 @@ from rayhist.replay.context import Context
 from rayhist.replay.fold import Fold
 from rayhist.replay.merging import Definitions, Transitions, required_id, timed
 from rayhist.replay.nodes_facts import NodeFacts
+from rayhist.replay.nodes_polled import SUMMARY, listed
 from rayhist.replay.status import ended
 from rayhist.resources import NODES
 
@@ -56,8 +57,10 @@ class NodeFold(Fold):
             context.node_states[node] = _row(facts, context)
         writer.rows(NODES, context.node_states.values())
         _note_missing(context, self.facts)
-        for node, facts in self.facts.items():
-            writer.document("node.summary", node, nodes_documents.summary(facts, context))
+        places = {node: place for place, node in enumerate(listed(context.answers.good(SUMMARY)))}
+        for node in sorted(self.facts, key=lambda node: places.get(node, len(places))):
+            summary = nodes_documents.summary(self.facts[node], context)
+            writer.document("node.summary", node, summary)
 
     def _gather(self, context: Context) -> Iterator[tuple[str, NodeFacts]]:
         """The facts of every node that anything knows of, by id."""

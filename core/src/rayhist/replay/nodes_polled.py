@@ -126,6 +126,15 @@ class PolledNodes:
         return found
 
 
+def listed(answer: Answer | None) -> list[str]:
+    """The ids of the nodes in the order of an answer of `/nodes?view=summary`; none if it cannot be read."""
+    try:
+        summary = msgspec.json.decode(answer.body, type=_SummaryAnswer).data.summary if answer else []
+        return [msgspec.json.decode(raw, type=_Node).raylet.node_id for raw in summary]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return []
+
+
 def _keep(nodes: dict[str, _Seen], raw: msgspec.Raw, at_ms: int) -> None:
     node = msgspec.json.decode(raw, type=_Node)
     if node.raylet.node_id:  # the dashboard answers without one for a node that it does not know

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 from litestar import Response
 from litestar.params import FromPath
 
@@ -16,6 +17,7 @@ from rayhist_server.answers import json_answer, text_answer
 from rayhist_server.redaction import redact
 from rayhist_server.routes.answering import answers
 from rayhist_server.session_scope import NO_INDEX, SessionRequest
+from rayhist_server.view import View
 
 _NO_SERVE: dict[str, Any] = {
     "controller_info": {},
@@ -38,8 +40,7 @@ async def serve(request: SessionRequest) -> Response[bytes]:
         return text_answer(
             f"Invalid 'api_type' value: '{kind}'. Must be one of: {', '.join(_API_TYPES)}", status=400
         )
-    body = await asyncio.to_thread(request.view.good, "/api/serve/applications")
-    body = body or wire.encode(_NO_SERVE)
+    body = await asyncio.to_thread(_deployed_by, request.view, kind.lower())
     return json_answer(redact(body) if request.browser else body)
 
 
@@ -64,3 +65,15 @@ async def train_unversioned() -> Response[bytes]:
 
 
 HANDLERS = [serve, datasets, train, train_unversioned]
+
+
+def _deployed_by(view: View, kind: str) -> bytes:
+    """The applications that were deployed in that way, or all of them."""
+    body = view.good("/api/serve/applications") or wire.encode(_NO_SERVE)
+    if not kind:
+        return body
+    details = msgspec.json.decode(body)
+    applications = details["applications"].items()
+    return wire.encode(
+        details | {"applications": {name: one for name, one in applications if one.get("source") == kind}}
+    )

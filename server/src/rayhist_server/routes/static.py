@@ -37,8 +37,8 @@ async def index(request: SessionRequest, services: NamedDependency[Services]) ->
         return Response(None, status_code=307, headers={"location": f"../{here}/"})
     async with services.loader(last_known=request.last_known).use(request.recorded, PAGE_WAIT_S):
         asset = await services.frontends.asset(request.recorded, "index.html")
-    headers = {"cache-control": "no-store", "content-security-policy": _POLICY}
-    return Response(asset.body, media_type=asset.kind, headers=headers)
+    headers = {"cache-control": "no-store", "content-security-policy": _POLICY, "content-type": asset.kind}
+    return Response(asset.body, headers=headers)
 
 
 @answers("/favicon.ico", **{PUBLIC: True, NO_INDEX: True})
@@ -60,5 +60,5 @@ HANDLERS = [index, favicon, static]
 
 
 def _file(asset: Asset, cache_control: str) -> Response[bytes]:
-    headers = {"cache-control": cache_control, "etag": asset.etag}
-    return Response(asset.body, media_type=asset.kind, headers=headers)
+    headers = {"cache-control": cache_control, "etag": asset.etag, "content-type": asset.kind}
+    return Response(asset.body, headers=headers)
