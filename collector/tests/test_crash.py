@@ -18,6 +18,7 @@ import pytest
 from rayhist import layout
 from rayhist.logpack import member_span, read_member, read_table
 
+pytestmark = pytest.mark.services
 _KILLS = 6
 _SEED = 20261130
 

@@ -45,7 +45,7 @@ def _posted(kind: str, payload: str, job: str | None, **fields: Any) -> bytes:
 def test_the_job_is_found_in_the_payload_of_every_type(kind: str, payload: str, has_job: bool) -> None:
     """Looked for at the top, every event would be one of no job."""
     filed = envelope.read(_posted(kind, payload, JOB if has_job else None))
-    assert filed == envelope.Filed("id", kind, SESSION, NODE_HEX, JOB_HEX if has_job else "")
+    assert filed == ("id", kind, (SESSION, NODE_HEX, JOB_HEX if has_job else ""))
 
 
 @pytest.mark.parametrize(("kind", "payload", "has_job"), TYPES)
@@ -54,22 +54,22 @@ def test_the_snake_case_dialect_is_the_same_event(kind: str, payload: str, has_j
     inner = {"job_id": JOB} if has_job else {"x": {"job_id": JOB}}
     line = {"event_id": "id", "event_type": kind, "session_name": SESSION, "node_id": NODE, snake: inner}
     filed = envelope.read(json.dumps(line).encode())
-    assert filed == envelope.Filed("id", kind, SESSION, NODE_HEX, JOB_HEX if has_job else "")
+    assert filed == ("id", kind, (SESSION, NODE_HEX, JOB_HEX if has_job else ""))
 
 
 def test_a_type_of_a_later_ray_is_filed_under_its_job_too() -> None:
-    assert envelope.read(_posted("PLACEMENT_GROUP_DEFINITION_EVENT", "whatever", JOB)).job == JOB_HEX
+    assert envelope.read(_posted("PLACEMENT_GROUP_DEFINITION_EVENT", "whatever", JOB)).group.job == JOB_HEX
 
 
 @pytest.mark.parametrize("job", ["", "/////w==", None])
 def test_no_job_and_the_nil_job_are_no_job(job: str | None) -> None:
-    assert envelope.read(_posted("TASK_LIFECYCLE_EVENT", "taskLifecycleEvent", job)).job == ""
+    assert envelope.read(_posted("TASK_LIFECYCLE_EVENT", "taskLifecycleEvent", job)).group.job == ""
 
 
 def test_an_event_of_ray_2_53_names_no_node() -> None:
     line = json.loads(_posted("TASK_LIFECYCLE_EVENT", "taskLifecycleEvent", JOB))
     del line["nodeId"]
-    assert envelope.read(json.dumps(line).encode()).node == ""
+    assert envelope.read(json.dumps(line).encode()).group.node == ""
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,6 @@ def test_all_events_of_a_real_ray_are_filed() -> None:
     for line in lines:
         filed, event = envelope.read(line), json.loads(line)
         assert (filed.event_id, filed.event_type) == (event["eventId"], event["eventType"])
-        assert filed.node == base64.b64decode(event["nodeId"]).hex()
-        assert filed.job or not filed.event_type.startswith(("TASK", "ACTOR_TASK", "DRIVER_JOB"))
+        assert filed.group.node == base64.b64decode(event["nodeId"]).hex()
+        assert filed.group.job or not filed.event_type.startswith(("TASK", "ACTOR_TASK", "DRIVER_JOB"))
     assert len(lines) > 3000

@@ -150,11 +150,11 @@ def test_a_broken_state_file_costs_only_itself(spool: Spool, clock: Clock) -> No
 
 def test_hostile_numbers_of_types_and_losses_are_bounded(spool: Spool, clock: Clock) -> None:
     ledger = Ledger(spool, clock)
-    for number in range(5000):
+    for number in range(1500):
         ledger.add_events(SESSION, NODE, {f"TYPE_{number}": Stored(1, 1, 1, 1)})
         ledger.lost(SESSION, NODE, f"file {number}", "unreadable", 1)
     [account] = ledger.accounts()
     assert len(account.events) <= 201
-    assert sum(stored.count for stored in account.events.values()) == 5000
+    assert sum(stored.count for stored in account.events.values()) == 1500
     assert len(account.losses) <= 1000
     assert isinstance(account.losses[0], Loss)

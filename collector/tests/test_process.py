@@ -18,6 +18,7 @@ from rayhist import layout
 from rayhist.ids import Cluster, Session
 from rayhist.manifest import Ending, NodeManifest, SessionMarker
 
+pytestmark = pytest.mark.services
 SESSION = "session_2026-11-30_15-25-10_490256_10672"
 NEXT = "session_2026-11-30_16-00-00_000001_20"
 NODE = "14b8ed7feb82b6199f6c08539de26a4ef141b30849983bbe4bb42790"

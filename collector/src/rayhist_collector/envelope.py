@@ -7,7 +7,8 @@ finds none.  Ids are base64 there.
 
 from __future__ import annotations
 
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -16,7 +17,8 @@ from rayhist.errors import BadIdentifier, DataError
 from rayhist.ids import IdKind
 
 _MAX_TYPE_LENGTH = 100
-_NO_JOBS = frozenset({"", ids.nil_id(IdKind.JOB)})
+_NIL_NODE = ids.nil_id(IdKind.NODE)
+_NIL_JOB = ids.nil_id(IdKind.JOB)
 _JOBLESS_TYPES = frozenset(
     {
         "ACTOR_LIFECYCLE_EVENT",
@@ -27,14 +29,20 @@ _JOBLESS_TYPES = frozenset(
 )
 
 
-class Filed(msgspec.Struct, frozen=True):
-    """Where an event belongs; `node` and `job` are hex, `""` if the event names none."""
+class Group(NamedTuple):
+    """What the events of one file have in common; `node` and `job` are hex, `""` if the event names none."""
 
-    event_id: str
-    event_type: str
     session: str
     node: str
     job: str
+
+
+class Filed(NamedTuple):
+    """An event's id and type, and where it belongs."""
+
+    event_id: str
+    event_type: str
+    group: Group
 
 
 class _Payload(msgspec.Struct, rename="camel"):
@@ -115,6 +123,12 @@ def _text(table: dict[str, Any], *names: str) -> str:
 def _filed(event_id: str, event_type: str, session: str, node: str, job: str) -> Filed:
     if not event_type or len(event_type) > _MAX_TYPE_LENGTH:
         raise DataError("not an event")
+    return Filed(event_id, event_type, _group(session, node, job))
+
+
+@lru_cache(maxsize=1024)
+def _group(session: str, node: str, job: str) -> Group:
+    """Of what the events say; thousands in a row say the same."""
     if not session:
         raise DataError("no session")
     try:
@@ -126,6 +140,4 @@ def _filed(event_id: str, event_type: str, session: str, node: str, job: str) ->
         job_id = ids.hex_from_base64(IdKind.JOB, job)
     except BadIdentifier as error:
         raise DataError("bad id") from error
-    if node_id == ids.nil_id(IdKind.NODE):
-        node_id = ""
-    return Filed(event_id, event_type, session, node_id, "" if job_id in _NO_JOBS else job_id)
+    return Group(session, "" if node_id == _NIL_NODE else node_id, "" if job_id == _NIL_JOB else job_id)

@@ -19,23 +19,17 @@ from rayhist.clock import Clock
 from rayhist.ids import Session
 from rayhist.layout import EventFile
 from rayhist.manifest import Stored
+from rayhist_collector.envelope import Group
 
 _KIND = "events"
 _NONE = "-"
 _NS = 1_000_000_000
 
 
-class Group(NamedTuple):
-    """What the events of one file have in common; `node` and `job` may be `""`."""
-
-    session: str
-    node: str
-    job: str
-
-
 class Event(NamedTuple):
-    """An event as it is written: its type and its line, without the line break."""
+    """An event as it is written: its id, its type and its line, without the line break."""
 
+    id: str
     type: str
     line: bytes
 

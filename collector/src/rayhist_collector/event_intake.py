@@ -15,7 +15,8 @@ import msgspec
 from rayhist.clock import Clock
 from rayhist.errors import DataError
 from rayhist_collector import envelope, gz
-from rayhist_collector.event_files import Event, EventFiles, Finished, Group, count, left_over
+from rayhist_collector.envelope import Group
+from rayhist_collector.event_files import Event, EventFiles, Finished, count, left_over
 from rayhist_collector.quarantine import Quarantine
 from rayhist_collector.recent import RecentIds
 from rayhist_collector.spool import Spool
@@ -60,46 +61,45 @@ class EventIntake:
         except DataError:
             return
         self._recent.add(filed.event_id)
-        count(finished.tally, [Event(filed.event_type, line)], finished.created_ns // 1_000_000)
+        event = Event(filed.event_id, filed.event_type, line)
+        count(finished.tally, [event], finished.created_ns // 1_000_000)
 
     def store(self, lines: Iterable[bytes]) -> Outcome:
         """Put the events on local disk.  Raises `OSError`: then they may be sent again as they are."""
         outcome = Outcome()
         groups: dict[Group, list[Event]] = {}
-        fresh: dict[Group, list[str]] = {}
         in_batch: set[str] = set()
         for line in lines:
             outcome.received += 1
             try:
-                filed = envelope.read(line)
+                event_id, event_type, group = envelope.read(line)
             except DataError as error:
                 self.quarantine(line, str(error))
                 outcome.quarantined[str(error)] += 1
                 continue
-            if filed.event_id:
-                if filed.event_id in in_batch or filed.event_id in self._recent:
-                    outcome.duplicates += 1
-                    continue
-                in_batch.add(filed.event_id)
-            group = Group(filed.session, filed.node, filed.job)
-            groups.setdefault(group, []).append(Event(filed.event_type, _one_line(line)))
-            fresh.setdefault(group, []).append(filed.event_id)
-            outcome.nodes[filed.session] = filed.node
-        self._write(groups, fresh, outcome)
+            if event_id and (event_id in in_batch or event_id in self._recent):
+                outcome.duplicates += 1
+                continue
+            in_batch.add(event_id)
+            event = Event(event_id, event_type, _one_line(line))
+            if group in groups:
+                groups[group].append(event)
+            else:
+                groups[group] = [event]
+        self._write(groups, outcome)
         return outcome
 
-    def _write(
-        self, groups: dict[Group, list[Event]], fresh: dict[Group, list[str]], outcome: Outcome
-    ) -> None:
+    def _write(self, groups: dict[Group, list[Event]], outcome: Outcome) -> None:
         for group, events in groups.items():
             if group.session != self._session:
                 self._session = group.session
                 self._finished += self._files.others(group.session)
             self._files.append(group, events)
             # Remembered before they are flushed: if that fails, the batch comes again, and flushes them.
-            for event_id in fresh[group]:
-                self._recent.add(event_id)
+            for event in events:
+                self._recent.add(event.id)
             outcome.stored += len(events)
+            outcome.nodes[group.session] = group.node
         self._files.flush()
         self._finished += self._files.full()
 

@@ -1,4 +1,4 @@
-"""Which files a session's `logs/` holds: regular ones with something in them, and nothing else."""
+"""Which files a session's `logs/` holds: regular ones, empty ones too, and nothing else."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _walk(folder: Path, prefix: str, found: Scan) -> None:
             continue
         if stat.S_ISDIR(status.st_mode):
             _walk(Path(child.path), f"{path}/", found)
-        elif stat.S_ISREG(status.st_mode) and status.st_size:
+        elif stat.S_ISREG(status.st_mode):
             _add(path, status, found)
 
 

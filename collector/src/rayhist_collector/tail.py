@@ -209,8 +209,8 @@ def _new(entry: LogEntry, now_ms: int) -> Tracked:
 
 
 def _pending(file: Tracked) -> bool:
-    renamed = bool(file.named) and file.path != file.named
-    return renamed or max(file.seen_size, file.end) > file.offset
+    """Whether a pack has to name it, as one that is empty is known by its name alone, or to take its bytes."""
+    return file.path != file.named or max(file.seen_size, file.end) > file.offset
 
 
 def _age_ms(file: Tracked) -> int:
