@@ -186,12 +186,14 @@ def test_what_had_ended_before_the_cluster_is_left_alone() -> None:
 
 def test_a_submission_known_by_its_driver_alone_never_succeeds() -> None:
     """Without export file and poll, nobody knows; Ray would not list it at all."""
-    going = jobs(fold(driver("02000000", "CREATED", submission="raysubmit_1")))["raysubmit_1"]
+    folded = fold(driver("02000000", "CREATED", submission="raysubmit_1"))
+    going = jobs(folded)["raysubmit_1"]
     ended = jobs(fold(driver("02000000", "CREATED", "FINISHED", submission="raysubmit_1")))["raysubmit_1"]
 
     assert (going["status"], going["end_time"], going["job_id"]) == ("RUNNING", None, "02000000")
     assert (ended["status"], ended["end_time"]) == ("STOPPED", 1796052660000)
     assert ended["message"] == "The job's driver has ended; whether the job succeeded was not recorded."
+    assert any("The outcome of 1 submission jobs is unknown" in one for one in folded.problems)
 
 
 def test_jobs_are_known_from_the_polled_list_alone() -> None:

@@ -13,6 +13,7 @@ from rayhist import events
 from rayhist.errors import BadIdentifier, DataError
 from rayhist.events import ActorTransition, Event, NodeDefinition, StateTransition
 from rayhist.ids import IdKind
+from rayhist.replay.context import End
 from rayhist.replay.merging import Definitions, Transitions, overlay, required_id, timed
 from rayhist.resources import ACTORS, JOBS, NODES, WORKERS
 from rayhist_testkit.folding import ENDED, fold
@@ -60,6 +61,21 @@ def test_no_subset_of_the_events_breaks_the_replay(recorded: list[Event], data: 
     assert {row["status"] for row in folded.rows(JOBS)} <= {"SUCCEEDED", "FAILED", "STOPPED"}
     assert all(row["state"] == "DEAD" for row in folded.rows(ACTORS))
     assert not any(row["is_alive"] for row in folded.rows(WORKERS))
+
+
+def test_nothing_ends_before_it_began(recorded: list[Event]) -> None:
+    """The last heartbeat of a cluster that was lost may be older than its last events, or unknown."""
+    for at_ms in (0, 1796052700000):
+        folded = fold(recorded, end=End(ended=True, at_ms=at_ms, reason="lost"))
+
+        for resource, start, end in (
+            (NODES, "start_time_ms", "end_time_ms"),
+            (WORKERS, "start_time_ms", "end_time_ms"),
+            (JOBS, "start_time", "end_time"),
+        ):
+            assert [row for row in folded.rows(resource) if row[end] < row[start]] == []
+        actors = folded.documents("actor").values()
+        assert [actor for actor in actors if actor["endTime"] < actor["startTime"]] == []
 
 
 @given(said=st.permutations([(1, "a", ""), (1, "b", "x"), (2, "", "y"), (2, "c", ""), (3, "", "")]))

@@ -162,7 +162,7 @@ def test_an_answer_with_datasets_beats_the_export_file() -> None:
 def test_what_was_never_polled_is_named() -> None:
     assert (
         "No answer of the dashboard was recorded about: Serve, objects, placement groups,"
-        " runtime environments, the cluster status, the cluster's time zone."
+        " runtime environments, the actors' processes, the cluster status, the cluster's time zone."
     ) in fold([]).problems
 
 

@@ -87,4 +87,5 @@ def _with_pid(process: Process, context: Context) -> Process:
 def _end(facts: ActorFacts, context: Context) -> None:
     """An actor that outlived its cluster's record ended with it."""
     message = f"{ended(context.end)} The actor was {facts.life.state} then."
-    facts.die(context.end.at_ms, died_of(message, never_started=not facts.life.start_ms))
+    at_ms = max(context.end.at_ms, facts.life.last_ms, facts.life.start_ms)  # the last heartbeat may be older
+    facts.die(at_ms, died_of(message, never_started=not facts.life.start_ms))

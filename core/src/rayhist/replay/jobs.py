@@ -89,8 +89,13 @@ def _submitted(
     """Submission jobs by start time, each with its last driver."""
     last = {driver.submission_id: driver for driver in drivers if driver.submission_id}
     found = submissions(context.exports.jobs, polled)
-    for identifier, driver in last.items():
-        found.setdefault(identifier, _unwitnessed(driver))
+    unwitnessed = last.keys() - found.keys()
+    found |= {identifier: _unwitnessed(last[identifier]) for identifier in sorted(unwitnessed)}
+    if unwitnessed:
+        context.problems.append(
+            f"The outcome of {len(unwitnessed)} submission jobs is unknown: neither Ray's export file"
+            " (RAY_enable_export_api_write=1) nor an answer of the dashboard has them."
+        )
     for identifier, job in found.items():
         known = last.get(identifier)
         if known is not None and known.job_id >= (job["job_id"] or ""):
@@ -144,7 +149,8 @@ def _concluded(job: dict[str, Any], context: Context) -> dict[str, Any]:
         return job
     at = moment(context.end.at_ms)
     message = f"The cluster ended at {at}; the job's last known status was {status}."
-    return job | {"status": "FAILED", "message": message, "end_time": context.end.at_ms}
+    end_ms = max(context.end.at_ms, job["start_time"] or 0)  # the last heartbeat may be older
+    return job | {"status": "FAILED", "message": message, "end_time": end_ms}
 
 
 def _aliases(drivers: Sequence[Driver], jobs: Sequence[dict[str, Any]]) -> dict[str, str]:

@@ -94,7 +94,8 @@ def _row(facts: NodeFacts, context: Context) -> dict[str, Any]:
         "end_time_ms": facts.end_ms,
     }
     if facts.state == "ALIVE" and context.end.ended:
-        row |= {"state": "DEAD", "state_message": ended(context.end), "end_time_ms": context.end.at_ms}
+        end_ms = max(context.end.at_ms, facts.start_ms)
+        row |= {"state": "DEAD", "state_message": ended(context.end), "end_time_ms": end_ms}
     return row
 
 

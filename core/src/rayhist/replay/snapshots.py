@@ -18,6 +18,7 @@ _LISTED = (
     (RUNTIME_ENVS, "runtime environments"),
 )
 _POLLED = {
+    "/logical/actors": "the actors' processes",
     "/api/serve/applications": "Serve",
     "/api/cluster_status?format=1": "the cluster status",
     "/timezone": "the cluster's time zone",

@@ -116,11 +116,16 @@ def _complete(worker_id: str, row: dict[str, Any], context: Context) -> dict[str
     for name in _TIMES:
         row[name] = row[name] if isinstance(row[name], int) else 0
     if row["is_alive"] and context.end.ended:
-        died_ms = node.get("end_time_ms") or context.end.at_ms
-        with_node = f"The worker's node died. {node.get('state_message') or ''}".rstrip()
-        detail = with_node if died_ms != context.end.at_ms else ended(context.end)
-        row |= {"is_alive": False, "end_time_ms": died_ms, "exit_detail": detail}
+        died_ms = max(node.get("end_time_ms") or context.end.at_ms, row["start_time_ms"])
+        row |= {"is_alive": False, "end_time_ms": died_ms, "exit_detail": _conclusion(node, context)}
     return row
+
+
+def _conclusion(node: dict[str, Any], context: Context) -> str:
+    of_cluster, of_node = ended(context.end), node.get("state_message")
+    if not node or of_node == of_cluster:
+        return of_cluster
+    return f"The worker's node died. {of_node or ''}".rstrip()
 
 
 def _known(values: dict[str, Any]) -> dict[str, Any]:
