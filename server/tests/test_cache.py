@@ -107,6 +107,15 @@ def test_a_damaged_file_is_set_aside_and_no_longer_found(tmp_path: Path) -> None
     assert [path.suffix for path in tmp_path.iterdir()] == [".bad"]
 
 
+def test_a_file_evicted_between_being_found_and_being_leased_counts_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = open_cache(tmp_path)
+    path = put(cache, session(1)).path
+    monkeypatch.setattr("rayhist_server.cache.fcntl.flock", lambda *_: path.unlink(missing_ok=True))
+    assert cache.lease(session(1), "a") is None
+
+
 def test_foreign_files_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_bytes(b"y" * 1000)
     open_cache(tmp_path, max_bytes=5, max_sessions=1)

@@ -232,6 +232,20 @@ def test_only_so_many_sessions_are_held_open_and_none_closes_under_its_reader(tm
     asyncio.run(run())
 
 
+def test_more_sessions_at_once_than_may_be_open_are_all_answered(tmp_path: Path) -> None:
+    async def run() -> None:
+        store = MemoryStore()
+        sessions = [await generator.lay_out(store, SMALL, cluster=cluster(f"c{n}")) for n in range(12)]
+        bench = Bench(tmp_path, store, open_sessions=2)
+        for _ in range(2):
+            states = await asyncio.gather(*(bench.state(one) for one in sessions for _ in range(3)))
+            assert len(set(states)) == 12
+        assert (bench.replays, bench.loader.open_count) == (12, 2)
+        await bench.loader.close()
+
+    asyncio.run(run())
+
+
 def test_a_session_that_goes_on_is_read_again_after_the_refresh_interval(tmp_path: Path) -> None:
     async def run() -> None:
         bench = Bench(tmp_path, store := MemoryStore())

@@ -191,7 +191,8 @@ class Loader:
         if replaced is not None:
             self._put_away(replaced)
         self._opened[session.path] = opened
-        self._evict(opened)
+        while len(self._opened) > self._open_sessions:
+            self._put_away(self._opened.popitem(last=False)[1])
         return opened
 
     def _due(self, opened: _Opened) -> bool:
@@ -199,13 +200,6 @@ class Loader:
         now_ms = self._clock.time_ms()
         settled = opened.view.end.ended and now_ms - opened.view.end.at_ms > _SETTLED_S * 1000
         return not settled and self._clock.monotonic() - opened.checked >= self._refresh_interval_s
-
-    def _evict(self, newest: _Opened) -> None:
-        for path, opened in list(self._opened.items()):
-            if len(self._opened) <= self._open_sessions:
-                return
-            if not opened.users and opened is not newest:
-                self._put_away(self._opened.pop(path))
 
     @staticmethod
     def _put_away(opened: _Opened) -> None:
