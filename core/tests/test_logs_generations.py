@@ -47,6 +47,14 @@ def test_a_renamed_file_has_its_last_name_and_all_of_its_bytes() -> None:
     assert _recorded(archive) == {"raylet.out": b"three\n", "raylet.out.1": b"one\ntwo\n"}
 
 
+def test_a_file_that_was_only_named_is_empty() -> None:
+    files = NodeFiles(NODE)
+    files.add_pack("1", 1, _table(PackedFile("a", "raylet.err"), PackedFile("b", "raylet.out")))
+    assert _sizes(files) == {"raylet.err": 0, "raylet.out": 0}
+    files.add_pack("2", 2, _table(PackedFile("c", "raylet.err"), ranges=[_entry("c", 0, 5)]))
+    assert _sizes(files) == {"raylet.err": 5, "raylet.out": 0}
+
+
 def test_generations_that_fell_out_of_rays_ring_get_the_next_free_numbers() -> None:
     """Ray keeps so many backups and then renames over the oldest: 20 rotations, none is lost."""
     rotations, backups = 20, 5

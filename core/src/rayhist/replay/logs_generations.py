@@ -90,13 +90,13 @@ class NodeFiles:
 
 
 def _distinct(generations: Iterable[_Generation]) -> dict[str, _Generation]:
-    """A name for each generation."""
+    """A name for each generation; an empty one that lost its name is gone."""
     newest_first = sorted(generations, key=_seen, reverse=True)
     named: dict[str, _Generation] = {}
     for one in newest_first:
         named.setdefault(one.path, one)
     for one in newest_first:
-        if named[one.path] is not one:
+        if named[one.path] is not one and one.pieces:
             named[_free(one.path, named)] = one
     return named
 
