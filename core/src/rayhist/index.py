@@ -252,7 +252,7 @@ class Index(LogTables):
         self._lock = threading.Lock()
         try:
             found = self.meta("format")
-        except (sqlite3.DatabaseError, msgspec.DecodeError) as error:
+        except (DataError, sqlite3.DatabaseError, msgspec.DecodeError, UnicodeDecodeError) as error:
             self.close()
             raise DataError(f"{path}: not a session index: {error}") from error
         if found != FORMAT:
@@ -272,9 +272,18 @@ class Index(LogTables):
                 self._opened.append(connection)
         return connection
 
+    def read(self, sql: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query.  Raises `DataError` if the file is damaged."""
+        try:
+            yield from self.database.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise DataError(
+                f"{self.path}: the index is damaged: {error}", remedy="delete the file: it is made again"
+            ) from error
+
     def meta(self, key: str) -> Any:
-        """A value of the table `meta`, or `None`."""
-        row = self.database.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        """A value of the table `meta`, or `None`.  Raises `DataError` as `read` does."""
+        row = next(self.read("SELECT value FROM meta WHERE key = ?", (key,)), None)
         return None if row is None else msgspec.json.decode(row[0])
 
     def document(self, kind: str, identifier: str) -> bytes | None:
@@ -283,9 +292,7 @@ class Index(LogTables):
 
     def documents(self, kind: str) -> Iterator[tuple[str, bytes]]:
         """The documents of a kind, in the order they were added."""
-        yield from self.database.execute(
-            "SELECT id, body FROM documents WHERE kind = ? ORDER BY rowid", (kind,)
-        )
+        yield from self.read("SELECT id, body FROM documents WHERE kind = ? ORDER BY rowid", (kind,))
 
     def log_file(self, node: str, path: str) -> LogFileRow | None:
         found = self.database.execute(

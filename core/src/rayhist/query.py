@@ -89,7 +89,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 def run(index: Index, resource: Resource, query: Query) -> Page:
-    """Answer a query.  Raises `BadQuery`."""
+    """Answer a query.  Raises `BadQuery`, and `DataError` if the index is damaged."""
     _check_limit(query.limit)
     visible = _visible(resource, query)
     wanted = condition(resource, query)
@@ -112,11 +112,9 @@ def select(
 ) -> Iterator[tuple[Any, ...]]:
     """Run a query over a resource's table: the columns `what`, and `then` what follows the condition.
 
-    Both are SQL, so nothing that a user wrote may be in them.
+    Both are SQL, so nothing that a user wrote may be in them.  Raises `DataError` if the index is damaged.
     """
-    return index.database.execute(
-        f'SELECT {what} FROM "{resource.name}" WHERE {wanted.sql} {then}', wanted.values
-    )
+    return index.read(f'SELECT {what} FROM "{resource.name}" WHERE {wanted.sql} {then}', wanted.values)
 
 
 def condition(resource: Resource, query: Query) -> Condition:

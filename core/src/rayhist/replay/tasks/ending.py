@@ -73,7 +73,13 @@ def _with_job(record: Record, job_end_ms: dict[str, int]) -> Ending | None:
 
 def _with_cluster(record: Record, at_ms: int) -> Ending:
     at_ns = max([at_ms * _NS_PER_MS, *record.states.values()])
-    at = datetime.fromtimestamp(at_ns // 1_000_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
     state = STATES[record.state]
-    message = f"The cluster ended at {at} UTC while this task was {state}. How it ended is not known."
+    message = f"The cluster ended at {_utc(at_ns)} while this task was {state}. How it ended is not known."
     return Ending(at_ns, _ERROR_TYPE, message)
+
+
+def _utc(at_ns: int) -> str:
+    try:
+        return datetime.fromtimestamp(at_ns // 1_000_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return "a time that no calendar has"
