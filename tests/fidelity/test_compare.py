@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from rayhist.errors import ConfigError
+from rayhist_testkit.fidelity.aftermath import Aftermath
 from rayhist_testkit.fidelity.checks import CHECKS
 from rayhist_testkit.fidelity.compare import Difference, Kind, compare
 from rayhist_testkit.fidelity.judging import Judgement, judge, unused
@@ -37,7 +38,7 @@ def judged(live: object, replay: object, table: str = RULE, path: str = f"/nodes
     judgement = Judgement()
     question = Question(path)
     pair = Answered(question, given(live)), Answered(question, given(replay))
-    judge([pair], MOMENTS, load(table), judgement)
+    judge([pair], MOMENTS, Aftermath({}, set()), load(table), judgement)
     return judgement
 
 

@@ -49,7 +49,7 @@ Stops = Callable[[str], bool]
 def compare(live: Given, replay: Given, stops: Stops = lambda _: False) -> Iterator[Difference]:
     """Yield every difference; of two statuses nothing but these, since the bodies then say why."""
     if live.status != replay.status:
-        yield _of_answer("status", (live.status, _shown(live)), (replay.status, _shown(replay)))
+        yield _of_answer("status", [live.status, _shown(live)], [replay.status, _shown(replay)])
         return
     if live.kind != replay.kind:
         yield _of_answer("content-type", live.kind, replay.kind)

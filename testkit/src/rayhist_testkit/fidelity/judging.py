@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from rayhist_testkit.fidelity.aftermath import Aftermath
 from rayhist_testkit.fidelity.checks import CHECKS, Case
 from rayhist_testkit.fidelity.compare import Difference, compare
 from rayhist_testkit.fidelity.moments import Moments
@@ -50,11 +51,16 @@ class Judgement(msgspec.Struct):
 
 
 def judge(
-    pairs: Iterable[tuple[Answered, Answered]], moments: Moments, table: Table, judgement: Judgement
+    pairs: Iterable[tuple[Answered, Answered]],
+    moments: Moments,
+    aftermath: Aftermath,
+    table: Table,
+    judgement: Judgement,
 ) -> None:
     """Add the comparison of live and replayed answers to the judgement."""
     for live, replay in pairs:
-        judgement.add(list(_found(live, replay, moments, table)))
+        case = Case(moments, aftermath, live.question, live.answer, replay.answer)
+        judgement.add(list(_found(case, table)))
 
 
 def unused(table: Table, judgement: Judgement, seen: Iterable[Moments]) -> list[Rule]:
@@ -70,15 +76,12 @@ def unused(table: Table, judgement: Judgement, seen: Iterable[Moments]) -> list[
     ]
 
 
-def _found(live: Answered, replay: Answered, moments: Moments, table: Table) -> Iterator[Found]:
-    question = live.question.name
-    rules = [rule for rule in table.rules if rule.concerns(question, moments)]
+def _found(case: Case, table: Table) -> Iterator[Found]:
+    question = case.question.name
+    rules = [rule for rule in table.rules if rule.concerns(question, case.moments)]
     whole = [rule for rule in rules if rule.whole]
-    case = Case(moments, live.question, live.answer, replay.answer)
-    for difference in compare(
-        live.answer, replay.answer, lambda field: any(rule.about(field) for rule in whole)
-    ):
-        yield Found(question, moments, difference, _allowed(difference, rules, case))
+    for difference in compare(case.live, case.replay, lambda field: any(rule.about(field) for rule in whole)):
+        yield Found(question, case.moments, difference, _allowed(difference, rules, case))
 
 
 def _allowed(difference: Difference, rules: list[Rule], case: Case) -> Rule | None:

@@ -12,11 +12,14 @@ Pair = tuple[int | None, int | None]
 """Positions in the one and in the other array; `None` for what only the other has."""
 
 _KEYS = (
+    ("ph", "ts", "pid", "tid", "name"),
     ("task_id", "attempt_number"),
+    ("object_id", "reference_type", "pid"),
     ("worker_id",),
     ("actor_id",),
     ("placement_group_id",),
-    ("submission_id", "job_id"),
+    ("submission_id",),
+    ("job_id",),
     ("workerId",),
     ("eventId",),
     ("node_id",),
@@ -25,7 +28,7 @@ _KEYS = (
     ("state",),
     ("name",),
 )
-"""The columns that identify what has them; the first that are there count."""
+"""The columns that identify what has the first of them."""
 
 
 def identity(element: Any, position: int) -> str:
@@ -89,7 +92,6 @@ def _key(element: Any) -> str | None:
     if isinstance(raylet := element.get("raylet"), dict):
         return str(raylet.get("nodeId"))
     for names in _KEYS:
-        values = [element[name] for name in names if element.get(name) is not None]
-        if values:
-            return "/".join(map(str, values))
+        if element.get(names[0]) is not None:
+            return "/".join(str(element.get(name, "")) for name in names)
     return None

@@ -55,8 +55,11 @@ def chosen(known: Known, sections: Sequence[str]) -> list[Question]:
     for name in sections:
         if name not in SECTIONS:
             raise ConfigError(f"there is no section {name!r}", remedy=f"take some of {', '.join(SECTIONS)}")
-    sections_of = {one: name for name in reversed(sections) for one in SECTIONS[name](known)}
-    return [msgspec.structs.replace(one, section=name) for one, name in reversed(sections_of.items())]
+    found: dict[Question, str] = {}
+    for name in sections:
+        for one in SECTIONS[name](known):
+            found.setdefault(one, name)
+    return [msgspec.structs.replace(one, section=name) for one, name in found.items()]
 
 
 def _shell(known: Known) -> Iterator[Question]:

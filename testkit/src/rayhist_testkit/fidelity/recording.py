@@ -9,16 +9,18 @@ from pathlib import Path
 
 import msgspec
 
+from rayhist.errors import RayhistError
 from rayhist_testkit.cluster import ClusterSettings, RayCluster
 from rayhist_testkit.demo import record
 from rayhist_testkit.demo.ledger import Ledger
 from rayhist_testkit.demo.record import Recording
 from rayhist_testkit.demo.workload import FULL
-from rayhist_testkit.fidelity import asking, endings, questions
+from rayhist_testkit.fidelity import asking, endings, questions, quiet
 from rayhist_testkit.fidelity.known import look_around
 from rayhist_testkit.fidelity.moments import Ending
 from rayhist_testkit.fidelity.question import Answered
 
+_TRIES = 3
 _EVERY = 100
 """Answers between two signs of progress."""
 _ENVIRONMENT = {"RAY_record_task_actor_creation_sites": "1"}
@@ -77,12 +79,18 @@ def _settings(folder: Path) -> ClusterSettings:
 
 
 def _ask(cluster: RayCluster, made: Ledger, folder: Path, sections: Sequence[str], say: Say) -> _Asked:
-    asked = questions.chosen(look_around(cluster.dashboard, made), sections)
-    say(f"asking the live dashboard {len(asked)} questions")
-    begun = _now_ms()
-    answers = asking.ask_all(cluster.dashboard.address, asked)
-    asking.write(folder / "live.jsonl", _told(answers, say))
-    return _Asked(begun, _now_ms())
+    """Ask when the cluster has settled; anew if it changes meanwhile.  The answers are then in the folder."""
+    for _ in range(_TRIES):
+        say("waiting until the cluster has settled")
+        before = quiet.until_quiet(cluster.dashboard)
+        asked = questions.chosen(look_around(cluster.dashboard, made), sections)
+        say(f"asking the live dashboard {len(asked)} questions")
+        begun = _now_ms()
+        answers = asking.ask_all(cluster.dashboard.address, asked)
+        asking.write(folder / "live.jsonl", _told(answers, say))
+        if quiet.standing(cluster.dashboard) == before:
+            return _Asked(begun, _now_ms())
+    raise RayhistError(f"the cluster changed during each of {_TRIES} rounds of questions")
 
 
 def _told(answers: Iterator[Answered], say: Say) -> Iterator[Answered]:

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.server import HistoryServer
 from rayhist_testkit.fidelity import recording
+from rayhist_testkit.fidelity.aftermath import after
 from rayhist_testkit.fidelity.judging import Judgement, judge
 from rayhist_testkit.fidelity.moments import Ending, Moments, View
 from rayhist_testkit.fidelity.recording import Witnessed
@@ -43,11 +45,16 @@ class Run:
         live = [one for one in witnessed.live if one.question.section in self.sections]
         with HistoryServer(recorded.settings.storage_url, scratch) as server:
             server.until_ended(recorded.session)
-            end = server.session(recorded.session).json("api/v1/session")["end"]
+            urls = {
+                view: server.session_url(recorded.session, last_known=view is View.LAST_KNOWN)
+                for view in View
+            }
+            aftermath = after(Dashboard(urls[View.LAST_KNOWN]), witnessed.from_ms)
+            end = Dashboard(urls[View.ENDED]).json("api/v1/session")["end"]
             for moments in _moments(witnessed, end["at_ms"]):
                 self.say(f"asking the replay for the same, {moments.view}")
-                address = server.session_url(recorded.session, last_known=moments.view is View.LAST_KNOWN)
-                judge(ask_again(address, live), moments, self.table, self.judgement)
+                pairs = ask_again(urls[moments.view], live)
+                judge(pairs, moments, aftermath, self.table, self.judgement)
                 self.compared.append(moments)
 
 
