@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import sqlite3
 
 import msgspec
 import structlog
@@ -147,19 +146,16 @@ class Builder:
     async def _written(
         self, wanted: Wanted, inventory: Inventory, progress: Progress, build: Build
     ) -> Report:
-        try:
-            report = await replay.replay(
-                self._store,
-                wanted.session,
-                build.path,
-                inventory=inventory,
-                progress=progress,
-                clock=self._clock,
-                lost_after_s=self._lost_after_s,
-                conclude=wanted.conclude,
-            )
-        except (sqlite3.OperationalError, OSError) as error:
-            raise self._no_room(error) from error
+        report = await replay.replay(
+            self._store,
+            wanted.session,
+            build.path,
+            inventory=inventory,
+            progress=progress,
+            clock=self._clock,
+            lost_after_s=self._lost_after_s,
+            conclude=wanted.conclude,
+        )
         _believe(report, inventory)
         return report
 
@@ -171,8 +167,8 @@ class Builder:
         lease = build.publish(wanted.name, state)
         return Index(lease.path), lease, state
 
-    def _no_room(self, error: Exception) -> Unavailable:
-        full = getattr(error, "errno", None) == errno.ENOSPC or "full" in str(error)
+    def _no_room(self, error: OSError) -> Unavailable:
+        full = error.errno == errno.ENOSPC
         return Unavailable(
             f"the cache folder {self.cache.folder} cannot be written: {error}",
             remedy="free some space there, or set [cache] path and max_bytes" if full else "set [cache] path",

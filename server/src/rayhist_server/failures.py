@@ -17,7 +17,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException
 from litestar.types import ExceptionHandlersMap
 
-from rayhist.errors import BadIdentifier, Denied, NotFound, RayhistError, Refused, Unavailable
+from rayhist.errors import BadIdentifier, DataError, Denied, NotFound, RayhistError, Refused, Unavailable
 from rayhist.logs import LogError
 from rayhist.query import BadQuery
 from rayhist_server import wire
@@ -59,6 +59,8 @@ class Failures:
         }
 
     def known(self, request: _Request, error: RayhistError) -> Response[Any]:
+        if isinstance(error, DataError) and isinstance(error.__cause__, sqlite3.DatabaseError):
+            return self.database(request, error.__cause__)
         status = status_of(error)
         answer = self._answer(request, error, status)
         if isinstance(error, Unavailable):
