@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from rayhist.config import Collector
 from rayhist.ids import Cluster, Session
 from rayhist.manifest import Ending, Loss, NodeManifest, SessionMarker, Stored
 from rayhist.source import Answer
+from rayhist_collector import ray_drops
 from rayhist_collector.chronicle import Chronicle, Life
 from rayhist_collector.facts import Facts
 from rayhist_collector.ledger import Ledger
@@ -83,7 +85,7 @@ def test_what_was_known_stays_known_also_for_the_next_run(
     restarted.load()
     again = _marker(restarted.marker(SESSION, Glimpse(), Facts(), "", Life(500, Ending.REPLACED)))
     assert (again.ray_version, again.timezone, again.head_node) == ("2.60.0", "UTC", NODE)
-    assert (again.last_seen_ms, again.end_ms, again.ending) == (1000, 1000, Ending.REPLACED)
+    assert (again.last_seen_ms, again.end_ms, again.ending) == (1000, 500, Ending.REPLACED)
     assert restarted.has_ended(SESSION)
 
 
@@ -122,6 +124,30 @@ def test_losses_add_up_and_early_ones_are_not_forgotten(spool: Spool, clock: Clo
     ledger.lost(SESSION, NODE, "events", "late", 1)
     [account] = ledger.accounts()
     assert [(loss.reason, loss.count) for loss in account.losses] == [("late", 1), ("early", 5)]
+
+
+def test_what_ray_dropped_itself_is_read_from_its_counters(spool: Spool, clock: Clock) -> None:
+    """They only grow, and are asked again and again: they are taken over, not added up."""
+    name = b"ray_aggregator_agent_queue_dropped_events_total"
+    page = b"""# HELP %(name)s Number of events dropped
+%(name)s{Version="2.60.0",consumer="http_service",event_type="TASK_LIFECYCLE_EVENT",ip="1.2.3.4"} 57138.0
+%(name)s{consumer="http_service",event_type="TASK_DEFINITION_EVENT"} 3.072e+04
+%(name)s{consumer="http_service",event_type="TASK_PROFILE_EVENT"} 0.0
+%(name)s{consumer="gcs",event_type="TASK_DEFINITION_EVENT"} 5.0
+other_total{event_type="X"} 9.0
+""" % {b"name": name}
+    assert ray_drops.read(page) == {"TASK_LIFECYCLE_EVENT": 57138, "TASK_DEFINITION_EVENT": 30720}
+    ledger = Ledger(spool, clock)
+    for count in (5, 5, 8):
+        ledger.lost_so_far(SESSION, NODE, "TASK_LIFECYCLE_EVENT", "dropped inside Ray", count)
+    [account] = ledger.accounts()
+    assert [loss.count for loss in account.losses] == [8]
+
+
+def test_an_agent_that_cannot_be_asked_is_no_error(tmp_path: Path) -> None:
+    assert ray_drops.dropped(tmp_path, NODE, "") == {}
+    (tmp_path / f"metrics_export_port_{NODE}").write_text("1")
+    assert ray_drops.dropped(tmp_path, NODE, "127.0.0.1") == {}
 
 
 def test_counts_go_on_after_a_restart(spool: Spool, clock: Clock) -> None:

@@ -206,6 +206,15 @@ def test_an_empty_file_is_named_once(follower: Follower) -> None:
     assert list(follower.files().values()) == [b"x"]
 
 
+def test_an_inode_that_is_given_to_another_file_makes_no_rename(follower: Follower) -> None:
+    """Nothing of the first was read that could tell them apart but their names."""
+    entry = LogEntry("one.err", 1, 2, 0, 3)
+    follower.tail.look([entry], 1)
+    follower.tail.look([entry._replace(path="other.err", modified_ns=4)], 2)
+    [file] = follower.tail.files
+    assert (file.path, file.previous) == ("other.err", [])
+
+
 def test_binary_bytes_and_a_line_without_an_end_come_back_unchanged(follower: Follower) -> None:
     body = bytes(range(256)) * 5000 + b"no end"
     (follower.logs / "worker.out").write_bytes(body)

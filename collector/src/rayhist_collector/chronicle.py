@@ -81,7 +81,7 @@ class Chronicle:
             start_ms=start_ms or last_seen_ms,
             last_seen_ms=last_seen_ms,
             heartbeat_interval_s=self._config.heartbeat_interval_s,
-            end_ms=last_seen_ms if life.ending else 0,
+            end_ms=life.seen_ms if life.ending else 0,
             ending=life.ending,
             timezone=facts.timezone or known.timezone,
             labels=self._config.labels,

@@ -12,7 +12,7 @@ from rayhist.clock import Clock
 from rayhist.config import Collector
 from rayhist.errors import Unavailable
 from rayhist.manifest import Ending
-from rayhist_collector import sessions
+from rayhist_collector import ray_drops, sessions
 from rayhist_collector.chronicle import Chronicle, Document, Life
 from rayhist_collector.facts import Facts
 from rayhist_collector.identity import Identity
@@ -29,6 +29,7 @@ _LEAST_INTERVAL_S = 5.0
 _ALIVE_MS = 60_000
 """The raylet rewrites `debug_state.txt` every 10 s, so logs older than this are those of a dead node."""
 _SILENCE_S = 60.0
+_DROPS_INTERVAL_S = 60.0
 
 
 class Parts(msgspec.Struct, frozen=True):
@@ -53,8 +54,10 @@ class Heartbeat:
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
         self._glimpses: dict[str, Glimpse] = {}
+        self._glimpses_of_old: dict[str, Glimpse] = {}
         self._known: object = None
         self._warned: set[str] = set()
+        self._drops_due = float("-inf")
 
     async def run(self) -> None:
         """Look every second; say something each heartbeat, and soon when something new is known."""
@@ -90,6 +93,7 @@ class Heartbeat:
         node = self._parts.identity.node(current)
         if node:
             self._parts.ledger.touch(current, node).ip = self._glimpse(current).ip
+            await self._count_drops(current, node)
         accounts = self._parts.ledger.accounts()
         waiting, pending_bytes = await asyncio.to_thread(self._parts.spool.usage)
         warnings = self._warnings(waiting)
@@ -109,6 +113,18 @@ class Heartbeat:
         keys = [document.key for document in documents]
         self._parts.shipper.offer(keys)
         return keys
+
+    async def _count_drops(self, session: str, node: str) -> None:
+        """Ask Ray's agent what it dropped, at most once a minute."""
+        now = self._parts.clock.monotonic()
+        if now < self._drops_due:
+            return
+        self._drops_due = now + _DROPS_INTERVAL_S
+        folder, ip = self._parts.temp_dir / session, self._glimpse(session).ip
+        for event_type, count in (await asyncio.to_thread(ray_drops.dropped, folder, node, ip)).items():
+            self._parts.ledger.lost_so_far(
+                session, node, event_type, "dropped inside Ray: buffer full", count
+            )
 
     def _markers(self, accounts: list[Account], ending: Ending) -> list[Document]:
         """A worker's collector writes none: the session is the head's."""
@@ -141,12 +157,15 @@ class Heartbeat:
 
     def _look_into_folders(self, current: str) -> dict[str, Glimpse]:
         """What an old session's folder says does not change any more, so it is looked into once."""
-        return {
-            folder.name: self._glimpses[folder.name]
-            if folder.name != current and folder.name in self._glimpses
-            else sessions.glimpse(folder)
-            for folder in sessions.folders(self._parts.temp_dir)
-        }
+        found = {}
+        for folder in sessions.folders(self._parts.temp_dir):
+            if folder.name == current:
+                found[current] = sessions.glimpse(folder)
+                continue
+            if folder.name not in self._glimpses_of_old:
+                self._glimpses_of_old[folder.name] = sessions.glimpse(folder)
+            found[folder.name] = self._glimpses_of_old[folder.name]
+        return found
 
     def _glimpse(self, session: str) -> Glimpse:
         return self._glimpses.get(session, Glimpse())

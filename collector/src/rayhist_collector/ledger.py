@@ -125,16 +125,28 @@ class Ledger:
         self._changed.add((session, node))
 
     def lost(self, session: str, node: str, what: str, reason: str, count: int) -> None:
-        account = self.touch(session, node)
-        now = self._clock.time_ms()
+        """Count something more that was lost."""
+        loss = self._loss(session, node, what, reason)
+        loss.count += count
+        loss.last_ms = self._clock.time_ms()
+
+    def lost_so_far(self, session: str, node: str, what: str, reason: str, count: int) -> None:
+        """Take over a count that somebody else keeps."""
+        loss = self._loss(session, node, what, reason)
+        if count > loss.count:
+            loss.count = count
+            loss.last_ms = self._clock.time_ms()
+
+    def _loss(self, session: str, node: str, what: str, reason: str) -> Loss:
+        losses = self.touch(session, node).losses
         self._changed.add((session, node))
-        for loss in account.losses:
+        for loss in losses:
             if (loss.what, loss.reason) == (what, reason):
-                loss.count += count
-                loss.last_ms = now
-                return
-        if len(account.losses) < _MAX_LOSSES:
-            account.losses.append(Loss(what, reason, count, now, now))
+                return loss
+        made = Loss(what, reason, first_ms=self._clock.time_ms())
+        if len(losses) < _MAX_LOSSES:
+            losses.append(made)
+        return made
 
 
 def _add(total: Stored, more: Stored) -> None:

@@ -103,8 +103,8 @@ class Tail:
 
     def _same(self, known: Tracked, entry: LogEntry) -> bool:
         """Whether what was read of the file is still there."""
-        if entry.size < known.offset:
-            return False
+        if entry.size < known.offset or (not known.end and entry.path != known.path):
+            return False  # of a file of which nothing was read, its name is all that tells it from another
         try:
             with _Reader(self._folder / entry.path, known) as reader:
                 return reader.prints(known.head_length, known.offset) == (known.head_crc, known.tail_crc)
@@ -209,7 +209,7 @@ def _new(entry: LogEntry, now_ms: int) -> Tracked:
 
 
 def _pending(file: Tracked) -> bool:
-    """Whether a pack has to name it, as one that is empty is known by its name alone, or to take its bytes."""
+    """Whether a pack has to take its bytes or, as of an empty file, only its name."""
     return file.path != file.named or max(file.seen_size, file.end) > file.offset
 
 

@@ -41,13 +41,14 @@ class Watch:
         if current and not self.role:
             await self._learn_role(current)
         node = self._identity.node(current)
-        if current and not node:
-            await self._ask_head(current)
-        if node != self._node and current == self.current:
-            self._log.info("this node's id is known", session=current, node=node)
-        self._node = node
         if current == self.current:
+            if current and not node:
+                await self._ask_head(current)
+            elif node != self._node:
+                self._log.info("this node's id is known", session=current, node=node)
+            self._node = node
             return None
+        self._node = node
         previous, self.current = self.current, current
         self.since = self._clock.monotonic()
         self._log.info("found a session", session=current, node=node or "not known yet")
