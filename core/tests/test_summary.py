@@ -218,13 +218,14 @@ def test_the_top_of_a_lineage_adds_up_to_the_summary_by_name(
 
 
 def test_names_that_differ_in_case_are_different_names(tmp_path: Path) -> None:
-    tasks = [_task(0, DRIVER, name="Load"), _task(1, DRIVER, name="load"), _task(2, DRIVER, name="")]
+    function = {"func_or_class_name": "f"}
+    tasks = [_task(number, DRIVER, name=name, **function) for number, name in enumerate(["Load", "load", ""])]
     found: Any = msgspec.to_builtins(summary.tasks_by_func_name(_index(tmp_path, tasks)))
     groups = found["node_id_to_summary"]["cluster"]["summary"]
 
-    assert list(groups) == ["Load", "load", "f2"]
-    assert groups["f2"] == {
-        "func_or_class_name": "f2",
+    assert list(groups) == ["Load", "load", "f"]
+    assert groups["f"] == {
+        "func_or_class_name": "f",
         "type": "NORMAL_TASK",
         "state_counts": {"FINISHED": 1},
     }

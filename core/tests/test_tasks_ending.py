@@ -91,6 +91,12 @@ def test_a_task_that_was_never_heard_of_again_ends_with_the_cluster_too() -> Non
     assert "was NIL" in row["error_message"]
 
 
+def test_what_a_task_was_at_is_its_state_not_what_was_told_last() -> None:
+    late = lifecycle(stateTransitions=states(PENDING_NODE_ASSIGNMENT=20))
+
+    assert "while this task was RUNNING" in _concluded(new_context(ended_at_ms=1), late)["error_message"]
+
+
 def test_no_task_ends_before_it_was_last_heard_of() -> None:
     """The last sign of life of the cluster may be older: clocks differ, and heartbeats come seldom."""
     row = _concluded(new_context(ended_at_ms=int(ms(1))))

@@ -280,6 +280,18 @@ def test_of_very_many_profile_entries_as_many_are_kept_as_ray_keeps() -> None:
     ]
 
 
+def test_what_profiles_of_many_tasks_have_in_common_is_kept_once() -> None:
+    """A million tasks must not keep a million copies of `{"name": "f", "task_id": …}`."""
+    fold = TaskFold()
+    for number in range(100):
+        task = number.to_bytes(8, "big") + TASK[8:]
+        extra = json.dumps({"name": "m.f", "task_id": task.hex()})
+        posted = profile(entry("task::f", 1, 2, extra), entry("task:execute", 1, 2), task=task)
+        fold.add(events.decode(json.dumps(posted).encode()))
+
+    assert len(fold._profiles._extras) == 2
+
+
 @pytest.mark.parametrize(
     ("event", "words"),
     [

@@ -29,7 +29,7 @@ GENERATED = [
 WHOLE = table_of(RECORDED)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_recorded_stream_in_any_order_with_any_repetition_gives_the_same_bytes(seed: int) -> None:
     chance = random.Random(seed)
     lines = RECORDED + chance.choices(RECORDED, k=500)
@@ -38,7 +38,7 @@ def test_a_recorded_stream_in_any_order_with_any_repetition_gives_the_same_bytes
     assert table_of(lines) == WHOLE
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.permutations(GENERATED), st.lists(st.sampled_from(GENERATED), max_size=10))
 def test_a_stream_in_any_order_with_any_repetition_gives_the_same_bytes(
     lines: list[bytes], again: list[bytes]
@@ -62,68 +62,99 @@ def test_transitions_may_be_told_together_or_one_by_one() -> None:
     assert table_of(apart) == WHOLE
 
 
-JUNK = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=8),
-    st.sampled_from(["////", "2026-11-30T15:30:45Z", "9" * 30, "{", {}, [], [{}], {"a": {"b": []}}]),
-)
+ONE_ATTEMPT = {json.loads(line)["eventId"] for line in GENERATED[:4]}
+
+ABOUT_ANOTHER = {"taskId", "taskAttempt", "attemptNumber", "eventType", "state", "extraData"}
+"""Fields in which the events of one attempt cannot differ, or that are not of one kind."""
 
 
-def _broken(draw: st.DrawFn, value: Any) -> Any:
+def _contradicted(chance: random.Random, name: str, value: Any) -> Any:
+    """An event about the same attempt with other values of the same kind, here and there."""
+    if isinstance(value, dict):
+        return {key: _contradicted(chance, key, one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_contradicted(chance, name, one) for one in value]
+    if name in ABOUT_ANOTHER or chance.random() < 0.7:
+        return value
+    if name == "timestamp":
+        return chance.choice(["2026-01-02T03:04:05Z", "2026-01-02T03:04:06.5Z"])
+    if name in {"nodeId", "workerId"}:
+        return chance.choice(["", *(generator.in_base64(bytes([number] * 28)) for number in (1, 2, 255))])
+    if name.endswith("Id") or isinstance(value, bool):
+        return value
+    is_number = isinstance(value, int | float) or value.isdigit()
+    return chance.randrange(4) if is_number else chance.choice(["", "a", "b"])
+
+
+JUNK = [None, True, 0, -1, 2**70, 1.5, "", "////", "2026-11-30T15:30:45Z", "9" * 30, "{", "\0", {}, [], [{}]]
+
+
+def _broken(chance: random.Random, value: Any) -> Any:
     """The value with something in it exchanged or left out."""
-    if isinstance(value, dict) and value and draw(st.integers(0, 9)):
-        name = draw(st.sampled_from(sorted(value)))
-        if draw(st.integers(0, 4)) == 0:
+    if isinstance(value, dict) and value and chance.random() < 0.9:
+        name = chance.choice(sorted(value))
+        if chance.random() < 0.2:
             return {key: one for key, one in value.items() if key != name}
-        return {**value, name: _broken(draw, value[name])}
-    if isinstance(value, list) and value and draw(st.integers(0, 9)):
-        place = draw(st.integers(0, len(value) - 1))
-        return [*value[:place], _broken(draw, value[place]), *value[place + 1 :]]
-    return draw(JUNK)
+        return {**value, name: _broken(chance, value[name])}
+    if isinstance(value, list) and value and chance.random() < 0.9:
+        place = chance.randrange(len(value))
+        return [*value[:place], _broken(chance, value[place]), *value[place + 1 :]]
+    return chance.choice(JUNK)
 
 
-@st.composite
-def _broken_events(draw: st.DrawFn) -> list[Any]:
-    chosen = draw(st.lists(st.sampled_from(GENERATED + RECORDED[:200]), min_size=1, max_size=4))
-    return [_broken(draw, json.loads(line)) for line in chosen]
+def _broken_events(chance: random.Random, count: int) -> list[bytes]:
+    lines = chance.choices(GENERATED + RECORDED[:200], k=count)
+    return [json.dumps(_broken(chance, json.loads(line))).encode() for line in lines]
 
 
-@settings(max_examples=250, deadline=None)
-@given(_broken_events(), st.booleans())
-def test_no_event_breaks_the_fold(broken: list[Any], ended: bool) -> None:
+SEEDS = st.integers(0, 2**32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS, st.booleans())
+def test_no_event_breaks_the_fold(seed: int, ended: bool) -> None:
     """What is broken is refused with `DataError` or taken; the rows can be written and read all the same."""
     fold = TaskFold()
-    for event in broken:
+    for line in _broken_events(random.Random(seed), 20):
         try:
-            fold.add(events.decode(json.dumps(event).encode()))
+            fold.add(events.decode(line))
         except DataError:
             continue
     for row in table(fold, new_context(ended_at_ms=1 if ended else 0)):
-        more = row["more"]
-        assert set(msgspec.json.decode(more)) >= {"events", "profiling_data", "runtime_env_info"}
+        assert set(msgspec.json.decode(row["more"])) >= {"events", "profiling_data", "runtime_env_info"}
 
 
-@settings(max_examples=100, deadline=None)
-@given(_broken_events())
-def test_a_refused_event_costs_nothing_but_itself(broken: list[Any]) -> None:
-    fold = TaskFold()
-    for line in GENERATED:
-        fold.add(events.decode(line))
-    before = table(fold)
-    refused = 0
-    for event in broken:
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_a_refused_event_costs_nothing_but_itself(seed: int) -> None:
+    """The rows are those of the events that were believed."""
+    chance = random.Random(seed)
+    lines = GENERATED + _broken_events(chance, 20)
+    chance.shuffle(lines)
+    fold, believed = TaskFold(), []
+    for line in lines:
         try:
-            decoded = events.decode(json.dumps(event).encode())
+            fold.add(events.decode(line))
         except DataError:
             continue
-        try:
-            TaskFold().add(decoded)
-        except DataError:
-            refused += 1
-            with pytest.raises(DataError):
-                fold.add(decoded)
-    if refused:
-        assert table(fold) == before
+        believed.append(line)
+
+    assert len(believed) >= len(GENERATED)
+    assert table(fold) == table_of(believed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(SEEDS)
+def test_even_events_that_contradict_each_other_may_come_in_any_order(seed: int) -> None:
+    """Of what differs the same is taken, whichever came first."""
+    chance = random.Random(seed)
+    attempt = [line for line in GENERATED if json.loads(line)["eventId"] in ONE_ATTEMPT]
+    lines = [
+        json.dumps(_contradicted(chance, "", json.loads(line))).encode()
+        for line in [*attempt, *chance.choices(attempt, k=6)]
+    ]
+    once = table_of(lines)
+    chance.shuffle(lines)
+
+    assert len(once) == 1
+    assert table_of(lines) == once

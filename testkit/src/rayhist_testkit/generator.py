@@ -103,21 +103,21 @@ class _Maker:
 
     def node(self, number: int) -> Iterator[Line]:
         node, ip = self._nodes[number], f"10.0.0.{number + 1}"
-        definition = {"nodeId": _base64(node), "nodeIpAddress": ip, "startTimestamp": _time(START_NS)}
+        definition = {"nodeId": in_base64(node), "nodeIpAddress": ip, "startTimestamp": _time(START_NS)}
         yield self._line(node, b"", "NODE_DEFINITION_EVENT", "nodeDefinitionEvent", definition)
         resources = {"CPU": 8.0, "memory": 1e10, f"node:{ip}": 1.0}
         if not number:
             resources["node:__internal_head__"] = 1.0
         alive = {"state": "ALIVE", "timestamp": _time(START_NS), "resources": resources}
-        lifecycle = {"nodeId": _base64(node), "stateTransitions": [alive]}
+        lifecycle = {"nodeId": in_base64(node), "stateTransitions": [alive]}
         yield self._line(node, b"", "NODE_LIFECYCLE_EVENT", "nodeLifecycleEvent", lifecycle)
 
     def driver(self, number: int) -> Iterator[Line]:
         job, node = _job(number), self._nodes[0]
         definition = {
-            "jobId": _base64(job),
+            "jobId": in_base64(job),
             "driverPid": str(1000 + number),
-            "driverNodeId": _base64(node),
+            "driverNodeId": in_base64(node),
             "entrypoint": f"python job_{number}.py",
             "config": {"serializedRuntimeEnv": "{}", "metadata": {}},
         }
@@ -142,7 +142,7 @@ class _Maker:
         task = _bytes("task", number, 8) + (actor or b"\xff" * 12 + job)
         begin = START_NS + number * 1_000_000 + attempt * 5_000_000
 
-        base = {"taskId": _base64(task), "taskAttempt": attempt, "jobId": _base64(job)}
+        base = {"taskId": in_base64(task), "taskAttempt": attempt, "jobId": in_base64(job)}
         yield self._definition(base, actor, job, number % self._shape.functions)
         pending = _states(PENDING_ARGS_AVAIL=begin, PENDING_NODE_ASSIGNMENT=begin + 3_000)
         last = {"FAILED" if failed else "FINISHED": begin + 4_000_000}
@@ -159,7 +159,7 @@ class _Maker:
         payload = {"taskId": base["taskId"], "attemptNumber": attempt, "jobId": base["jobId"], **profile}
         yield self._line(node, job, "TASK_PROFILE_EVENT", "taskProfileEvents", payload)
         error = {"errorType": "TASK_EXECUTION_EXCEPTION", "errorMessage": f"ValueError: {number}"}
-        place = {"nodeId": _base64(node), "workerId": _base64(worker), "workerPid": 0}
+        place = {"nodeId": in_base64(node), "workerId": in_base64(worker), "workerPid": 0}
         payload = {**base, **place, "stateTransitions": ended}
         yield self._lifecycle(node, job, {**payload, "rayErrorInfo": error} if failed else payload)
 
@@ -177,7 +177,7 @@ class _Maker:
             **base,
             "language": "PYTHON",
             "requiredResources": {} if actor else {"CPU": 1.0},
-            "parentTaskId": _base64(b"\xff" * 20 + job),
+            "parentTaskId": in_base64(b"\xff" * 20 + job),
             "placementGroupId": _NIL_PLACEMENT_GROUP,
             "serializedRuntimeEnv": "{}",
             "refIds": {},
@@ -186,14 +186,14 @@ class _Maker:
         }
         node = self._nodes[0]
         if actor:
-            payload |= {"actorFunc": func, "actorTaskName": name, "actorId": _base64(actor)}
+            payload |= {"actorFunc": func, "actorTaskName": name, "actorId": in_base64(actor)}
             return self._line(node, job, "ACTOR_TASK_DEFINITION_EVENT", "actorTaskDefinitionEvent", payload)
         payload |= {"taskFunc": func, "taskName": name, "taskType": "NORMAL_TASK"}
         return self._line(node, job, "TASK_DEFINITION_EVENT", "taskDefinitionEvent", payload)
 
     def _driver_state(self, number: int, state: str, at_ns: int) -> Line:
         job = _job(number)
-        payload = {"jobId": _base64(job), "stateTransitions": _states(**{state: at_ns})}
+        payload = {"jobId": in_base64(job), "stateTransitions": _states(**{state: at_ns})}
         return self._line(
             self._nodes[0], job, "DRIVER_JOB_LIFECYCLE_EVENT", "driverJobLifecycleEvent", payload
         )
@@ -204,14 +204,14 @@ class _Maker:
     def _line(self, node: bytes, job: bytes, kind: str, field: str, payload: dict[str, Any]) -> Line:
         self._sequence += 1
         event = {
-            "eventId": _base64(_bytes("event", self._sequence, 28)),
+            "eventId": in_base64(_bytes("event", self._sequence, 28)),
             "sourceType": "CORE_WORKER" if field.startswith(("task", "actorTask")) else "GCS",
             "eventType": kind,
             "timestamp": _time(START_NS + self._sequence * 1000),
             "severity": "INFO",
             "sessionName": SESSION_NAME,
             field: payload,
-            "nodeId": _base64(node),
+            "nodeId": in_base64(node),
             "message": "",
         }
         return Line(node.hex(), job.hex(), msgspec.json.encode(event))
@@ -229,7 +229,7 @@ def _profile(task: bytes, worker: bytes, at_ns: int) -> dict[str, Any]:
         {"eventName": name, "startTime": str(at_ns + start), "endTime": str(at_ns + end), "extraData": extra}
         for name, start, end, extra in spans
     ]
-    component = {"componentType": "worker", "componentId": _base64(worker), "nodeIpAddress": "10.0.0.1"}
+    component = {"componentType": "worker", "componentId": in_base64(worker), "nodeIpAddress": "10.0.0.1"}
     return {"profileEvents": {**component, "events": entries}}
 
 
@@ -263,5 +263,6 @@ def _bytes(kind: str, number: int, size: int) -> bytes:
     return hashlib.blake2b(f"{kind} {number}".encode(), digest_size=size).digest()
 
 
-def _base64(data: bytes) -> str:
+def in_base64(data: bytes) -> str:
+    """An id as events carry it."""
     return base64.b64encode(data).decode()

@@ -137,8 +137,7 @@ class _Tree:
             made.append(found)
             self._groups[key] = found[0]
             key = found[1]
-        # The oldest ancestor is put in its place first, as Ray does: it decides the order among equals.
-        for group, parent in reversed(made):
+        for group, parent in made:
             if parent is None:
                 self.roots.append(group)
             elif parent in self._groups:
