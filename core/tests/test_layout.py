@@ -201,6 +201,8 @@ def test_a_log_path_may_be_as_long_as_a_key_allows() -> None:
         f"{NODE.upper()}/logs/raylet.out",
         f"{NODE}/node_events/{'cd' * 28}-2026-11-30-15-1.jsonl",
         f"{NODE}/log_packs/1796052649501-0000001.zip",
+        f"{NODE}/log_packs/179605264950\u0661-000001.zip",
+        f"{NODE}/node_events/{NODE}-2026-11-30-1\u0665-1.jsonl",
         "x" * 56 + "/logs/raylet.out",
     ],
 )

@@ -40,6 +40,5 @@ async def _serving(answer: Answer) -> AsyncIterator[dict[str, Any]]:
             "allow_http": True,
             "access_key_id": {"env": "PATH"},  # any text will do
             "secret_access_key": {"env": "PATH"},
-            "max_retries": 1,
-            "retry_timeout_s": 5,
+            "max_retries": 0,
         }

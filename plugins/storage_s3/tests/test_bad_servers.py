@@ -99,6 +99,25 @@ def test_a_dropped_connection_is_unavailable_in_every_operation(serving: Any) ->
     asyncio.run(errors_of(serving, b"", Unavailable))
 
 
+def test_a_failure_that_passes_is_retried_and_one_that_stays_is_not_for_ever(serving: Any) -> None:
+    asked = []
+
+    async def respond(line: str, writer: asyncio.StreamWriter) -> None:
+        asked.append(line)
+        failing = len(asked) <= 2 or "stays" in line
+        writer.write(response("503 Slow Down" if failing else "200 OK", "data", *OBJECT))
+
+    async def body() -> None:
+        async with serving(respond) as options:
+            store = opened(options | {"max_retries": 2})
+            assert await store.get("passes") == b"data"
+            assert len(asked) == 3
+            await failure(store.get("stays"), Unavailable, "get")
+            assert len(asked) == 6
+
+    asyncio.run(body())
+
+
 def test_a_truncated_body_is_unavailable_not_short(serving: Any) -> None:
     answer = response("200 OK", "only a part", *OBJECT, length=1000)
 
@@ -120,7 +139,7 @@ def test_a_silent_server_is_unavailable_after_the_read_timeout(serving: Any) -> 
 
     async def body() -> None:
         async with serving(respond) as options:
-            store = opened(options | {"read_timeout_s": 0.2, "max_retries": 0})
+            store = opened(options | {"read_timeout_s": 0.2})
             await failure(store.get("key"), Unavailable, "get")
             await failure(ALL["list_objects"](store, "key"), Unavailable, "list")
 
@@ -139,7 +158,7 @@ def test_a_slow_body_may_take_longer_than_the_read_timeout(serving: Any) -> None
 
     async def body() -> None:
         async with serving(respond) as options:
-            store = opened(options | {"read_timeout_s": 1, "max_retries": 0})
+            store = opened(options | {"read_timeout_s": 1})
             assert await store.get("key") == b"all here"
 
     asyncio.run(body())
