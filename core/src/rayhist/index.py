@@ -23,7 +23,7 @@ from rayhist.resources import RESOURCES, Resource, Type
 
 _RowT = TypeVar("_RowT")
 
-FORMAT = "v1"
+FORMAT = "v2"
 """Changes whenever a reader could misread an index of another version."""
 
 _SQL_TYPES = {

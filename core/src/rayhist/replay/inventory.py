@@ -67,6 +67,8 @@ async def take(store: Store, session: Session) -> Inventory:
     """List the session.  Raises `NotFound` if the archive knows nothing of it, and what the store raises."""
     found = Inventory(session)
     async for info in store.list_objects(layout.session_prefix(session)):
+        if info.key.endswith("/") and not info.size:
+            continue  # stands for a folder, as KubeRay's collector and many tools make them
         try:
             reference = layout.parse(info.key)
         except BadIdentifier:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from rayhist.manifest import Stored
+
 
 class Progress(msgspec.Struct):
     """How far a replay is: compressed bytes and events read, and the bytes there are in all."""
@@ -20,6 +22,8 @@ class Report(msgspec.Struct):
     digest: str = ""
     events: int = 0
     events_by_type: dict[str, int] = {}
+    recorded: dict[str, dict[str, Stored]] = {}
+    """Node → event type → the events that were read from that node's files; times to the second."""
     bad_events: int = 0
     foreign_events: int = 0
     """Events of another session, which were left out."""

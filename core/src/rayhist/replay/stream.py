@@ -8,12 +8,13 @@ from collections import deque
 from collections.abc import AsyncGenerator, Sequence
 from itertools import islice
 
-from rayhist import codec, events
+from rayhist import codec, events, layout
 from rayhist.errors import DataError, NotFound
 from rayhist.ids import Session
 from rayhist.replay.fold import Fold
 from rayhist.replay.inventory import Item
 from rayhist.replay.report import Progress, Report
+from rayhist.replay.tally import Tally
 from rayhist.replay.threads import Threads
 from rayhist.storage import Store
 
@@ -32,6 +33,7 @@ class EventReader:
         self._report = report
         self._progress = progress
         self._threads = threads
+        self._tally = Tally()
 
     async def run(self, store: Store, items: Sequence[Item]) -> None:
         """Read event files.
@@ -40,27 +42,30 @@ class EventReader:
         """
         async with contextlib.aclosing(_bodies(store, items, self._report)) as bodies:
             async for item, body in bodies:
-                await self._threads.run(self.read, item.info.key, body)
+                assert isinstance(item.reference, layout.EventFile)
+                await self._threads.run(self.read, item.info.key, item.reference.node, body)
                 self._progress.bytes += item.info.size
 
-    def read(self, key: str, body: bytes) -> None:
-        """Fold the events of one object."""
+    def read(self, key: str, node: str, body: bytes) -> None:
+        """Fold the events of one object, which a node recorded."""
         damage = codec.Damage()
+        self._tally = Tally()
         for number, line in enumerate(codec.decode(body, damage)):
             if number % _TELL_EVERY == 0:
                 self._progress.events = self._report.events
                 if self._threads.stopped():
                     return
             try:
-                self._take(events.decode(line))
+                self._take(events.decode(line), len(line))
             except DataError as error:
                 self._report.bad_events += 1
                 self._report.damaged.setdefault(key, str(error))
         self._progress.events = self._report.events
+        self._tally.add_to(self._report.recorded.setdefault(node, {}))
         if damage.reason:
             self._report.damaged[key] = damage.reason
 
-    def _take(self, event: events.Event) -> None:
+    def _take(self, event: events.Event, size: int) -> None:
         report = self._report
         if event.session_name not in self._own:
             report.foreign_events += 1
@@ -69,6 +74,7 @@ class EventReader:
         if fold is not None:
             fold.add(event)
         report.events += 1
+        self._tally.count(event, size)
         report.events_by_type[event.event_type] = report.events_by_type.get(event.event_type, 0) + 1
 
 
