@@ -8,10 +8,14 @@ import urllib.error
 import urllib.request
 from typing import Any, ClassVar
 
+import msgspec
 import pytest
 
+from rayhist.memory import MemoryStore
+from rayhist.sink import SinkContext
 from rayhist.source import SourceContext
 from rayhist_testkit.contracts import PluginContract, SinkContract, SourceContract
+from rayhist_testkit.faults import FlakyStore
 from rayhist_testkit.intake import RecordingIntake
 
 SESSION = "session_2026-11-30_15-25-10_490256_10672"
@@ -41,6 +45,9 @@ class TestCommandPlugins(PluginContract):
 
 class TestArchive(SinkContract):
     name = "archive"
+
+    def broken_context(self) -> SinkContext:
+        return msgspec.structs.replace(self.context(), store=FlakyStore(MemoryStore(), every=1))
 
 
 class TestLogFiles(SourceContract):

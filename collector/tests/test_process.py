@@ -219,6 +219,7 @@ def test_what_cannot_be_sent_stays_on_disk_and_is_sent_by_the_next(
         ({"sinks": ["archives"]}, "no sink plugin is called 'archives'"),
         ({"node_id": "xyz"}, "node_id"),
         ({"event_interval_s": 0}, "event_interval_s"),
+        ({"source_options": {"log-files": {"pack_bytes": 0}}}, "must not be 0"),
     ],
 )
 def test_a_wrong_configuration_is_named_and_ends_with_2(

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 
 from rayhist import layout
-from rayhist.errors import BadIdentifier, NotFound
+from rayhist.errors import BadIdentifier, Denied, NotFound
 from rayhist.hookspecs import hookimpl
 from rayhist.kinds import SinkKind
 from rayhist.sink import Sealed, Sink, SinkContext
@@ -38,7 +38,7 @@ class Archive(Sink):
     async def _has(self, sealed: Sealed) -> bool:
         try:
             return (await self._store.head(sealed.key)).size == sealed.size
-        except NotFound:
+        except (NotFound, Denied):  # a collector may be allowed to write only
             return False
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from rayhist.errors import Unavailable
+from rayhist.errors import ConfigError, RayhistError, Unavailable
 from rayhist.ids import Cluster
 from rayhist.manifest import Ending
 from rayhist.source import SourceContext
@@ -34,11 +34,12 @@ class Collector:
     async def run(self, stop: asyncio.Event) -> None:
         """Collect until told to stop, then sweep, send and say goodbye within the shutdown budget."""
         await self._recover()
+        opened = self._open_sources(needing_role=False)
         async with asyncio.TaskGroup() as group:
             shipping = group.create_task(self._parts.shipper.run())
             group.create_task(self._parts.intake.run(self._parts.config.event_interval_s))
             beating = group.create_task(self._heartbeat.run())
-            starting = group.create_task(self._start_sources())
+            starting = group.create_task(self._start_sources(opened))
             await stop.wait()
             self._parts.log.info("stopping: the last sweep", budget_s=self._parts.config.shutdown_budget_s)
             beating.cancel()
@@ -56,6 +57,16 @@ class Collector:
             await self._finish(group.create_task(self._parts.shipper.run()))
 
     async def _recover(self) -> None:
+        """Take over what an earlier run left.  Raises `ConfigError` if the spool cannot be used."""
+        try:
+            await self._take_over()
+        except (OSError, Unavailable) as error:
+            raise ConfigError(
+                f"the spool {self._parts.spool.root} cannot be used: {error}",
+                remedy="make room or repair it, or set [collector] spool to another folder",
+            ) from error
+
+    async def _take_over(self) -> None:
         parts = self._parts
         for step in (parts.spool.recover, parts.ledger.load, parts.chronicle.load):
             await asyncio.to_thread(step)
@@ -65,13 +76,16 @@ class Collector:
         if keys:
             parts.log.info("files of an earlier run are sent first", files=len(keys))
 
-    async def _start_sources(self) -> None:
-        for runner in self._open_sources(needing_role=False):
+    async def _start_sources(self, opened: list[SourceRunner]) -> None:
+        """Start what is open, and the rest as soon as it is known beside which kind of node we stand."""
+        for runner in opened:
             runner.start(self._parts.intake)
-        if any(runner.needs_role for runner in self._runners):
-            await self._parts.watch.has_role.wait()
+        await self._parts.watch.has_role.wait()
+        try:
             for runner in self._open_sources(needing_role=True):
                 runner.start(self._parts.intake)
+        except RayhistError as error:
+            say(self._parts.log, "a source cannot be opened; the others go on", error)
 
     def _open_sources(self, *, needing_role: bool) -> list[SourceRunner]:
         return [

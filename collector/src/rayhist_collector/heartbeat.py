@@ -75,6 +75,8 @@ class Heartbeat:
                     await self.beat()
             except (OSError, Unavailable) as error:
                 say(self._parts.log, "the spool cannot be written", error)
+            except Exception:
+                self._parts.log.exception("a heartbeat failed")
             await clock.sleep(_LOOK_INTERVAL_S)
 
     def _knowledge(self) -> object:

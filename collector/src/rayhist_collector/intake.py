@@ -168,6 +168,8 @@ class SpoolIntake(Intake):
                 await self._seal_all(events=due, snapshots=due, endpoints=publish)
             except Unavailable as error:
                 say(self._log, "the spool cannot be written", error)
+            except Exception:  # noqa: BLE001 - a mistake of ours must not end the recording
+                self._log.exception("sealing failed")
 
     async def finish(self) -> None:
         """End `run`, and seal and publish everything.  Raises `Unavailable`."""

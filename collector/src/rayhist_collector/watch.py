@@ -33,6 +33,7 @@ class Watch:
         if self.role:
             self.has_role.set()
         self._node = ""
+        self._said_waiting = False
 
     async def look(self) -> str | None:
         """Find out where we are.  Returns the session that was the current one before, if that changed."""
@@ -42,7 +43,9 @@ class Watch:
             await self._learn_role(current)
         node = self._identity.node(current)
         if current == self.current:
-            if current and not node:
+            if not current:
+                self._say_waiting()
+            elif not node:
                 await self._ask_head(current)
             elif node != self._node:
                 self._log.info("this node's id is known", session=current, node=node)
@@ -53,6 +56,11 @@ class Watch:
         self.since = self._clock.monotonic()
         self._log.info("found a session", session=current, node=node or "not known yet")
         return previous
+
+    def _say_waiting(self) -> None:
+        if not self._said_waiting:
+            self._said_waiting = True
+            self._log.info("waiting for Ray: there is no session yet", temp_dir=str(self._temp_dir))
 
     async def _learn_role(self, session: str) -> None:
         folders = await asyncio.to_thread(sessions.folders, self._temp_dir)
