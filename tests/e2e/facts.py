@@ -21,6 +21,10 @@ class Facts:
     driver_node: str
     """Node id of the submitted jobs' drivers."""
     ray_version: str
+    actors: int
+    """How many actors there were, the libraries' own included."""
+    first_tasks: list[str]
+    """The workload's first task ids in the order of the task table."""
 
 
 def gather(dashboard: Dashboard, ledger: Ledger) -> Facts:
@@ -40,4 +44,6 @@ def gather(dashboard: Dashboard, ledger: Ledger) -> Facts:
         replica=front["replica_id"],
         driver_node=driver_node,
         ray_version=dashboard.json("api/version")["ray_version"],
+        actors=len(dashboard.json("logical/actors")["data"]["actors"]),
+        first_tasks=sorted({row["task_id"] for row in dashboard.rows("tasks", job_id=ledger.driver_job)})[:5],
     )

@@ -76,7 +76,12 @@ PAGES = [
     PageOf(
         "job-actors",
         lambda facts: f"jobs/{facts.ledger.driver_job}/actors",
-        lambda facts: [*(actor.id for actor in facts.ledger.actors.values()), "Counter", "DEAD", "x 4"],
+        lambda facts: [
+            *(actor.id for actor in facts.ledger.actors.values()),
+            "Counter",
+            "DEAD",
+            f"x {len(facts.ledger.actors)}",
+        ],
     ),
     PageOf(
         "job-actor",
@@ -91,7 +96,7 @@ PAGES = [
     PageOf(
         "job-task",
         lambda facts: f"jobs/{facts.ledger.driver_job}/tasks/{facts.ledger.tasks['failed'].id}",
-        lambda facts: [facts.ledger.tasks["failed"].id, "FAILED", "failed on purpose"],
+        lambda facts: [facts.ledger.tasks["failed"].id, "FAILED", "NORMAL_TASK"],
     ),
     PageOf(
         "actor-task",
@@ -131,7 +136,7 @@ PAGES = [
     PageOf(
         "serve-replica",
         lambda facts: f"serve/applications/healthy/Front/{facts.replica}",
-        lambda facts: [facts.replica, "RUNNING", "ServeReplica:healthy:Front"],
+        lambda facts: [facts.replica, "RUNNING", "Finished initializing replica"],
     ),
     PageOf(
         "cluster",
@@ -144,7 +149,7 @@ PAGES = [
         lambda facts: f"cluster/nodes/{facts.head}",
         lambda facts: [f"NODE - {facts.head}", "Node details fetched", "127.0.0.2", "Boot Time"],
     ),
-    PageOf("actors", lambda facts: "actors", lambda facts: ["ALIVE", "DEAD", "ServeReplica:healthy:Front"]),
+    PageOf("actors", lambda facts: "actors", lambda facts: ["DEAD", f"x {facts.actors}", "JobSupervisor"]),
     PageOf(
         "actor",
         lambda facts: f"actors/{facts.ledger.actors['named'].id}",

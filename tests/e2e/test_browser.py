@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from e2e.facts import Facts
 from e2e.pages import PAGES, PageOf
@@ -30,9 +32,16 @@ def test_the_driver_page_shows_tasks_actors_and_groups(visitor: Visitor, base: s
     with visitor.visit(f"{base}#/jobs/{ledger.driver_job}", "job-tables") as page:
         for table in ("Task Table", "Actor Table", "Placement Group Table"):
             page.get_by_text(table, exact=True).click()
-        shows(page, *(task.name for task in list(ledger.tasks.values())[:3]))
-        shows(page, *(actor.id for actor in list(ledger.actors.values())[:3]))
+        shows(page, *facts.first_tasks, *(f"x {count}" for count in ledger.task_counts.values()))
+        shows(page, *(actor.id for actor in ledger.actors.values()))
         shows(page, *(group.id for group in ledger.groups.values()), "CREATED", "REMOVED", "PENDING")
+
+
+def test_the_picture_of_the_readme(visitor: Visitor, base: str, screenshots: Path) -> None:
+    """`out/screenshots/dashboard.png`, of which the one in `docs/images` is a copy."""
+    with visitor.visit(f"{base}#/jobs", "jobs-again") as page:
+        shows(page, "SUCCEEDED", "FAILED", "STOPPED", "Job was intentionally stopped.")
+        page.screenshot(path=screenshots / "dashboard.png")
 
 
 def test_a_nodes_logs_are_reached_by_clicks(visitor: Visitor, base: str, facts: Facts) -> None:
@@ -45,8 +54,15 @@ def test_a_nodes_logs_are_reached_by_clicks(visitor: Visitor, base: str, facts: 
 
 def test_an_actors_output_is_shown(visitor: Visitor, base: str, facts: Facts) -> None:
     with visitor.visit(f"{base}#/actors/{facts.ledger.actors['named'].id}", "actor-output") as page:
-        page.get_by_text("STDOUT", exact=True).click()
+        page.get_by_role("tab", name="STDOUT").click()
         shows(page, "counted to 1")
+
+
+def test_a_failed_tasks_stack_trace_is_shown(visitor: Visitor, base: str, facts: Facts) -> None:
+    task = facts.ledger.tasks["failed"].id
+    with visitor.visit(f"{base}#/jobs/{facts.ledger.driver_job}/tasks/{task}", "task-error") as page:
+        page.get_by_role("tab", name="Error stack trace").click()
+        shows(page, "failed on purpose")
 
 
 def test_the_task_timeline_is_downloaded(visitor: Visitor, base: str, facts: Facts) -> None:
@@ -74,10 +90,11 @@ def test_an_address_without_its_last_slash_leads_to_the_page(
 
 
 def test_the_sessions_page_leads_to_the_dashboard(
-    visitor: Visitor, server: HistoryServer, recording: Recording
+    visitor: Visitor, server: HistoryServer, recording: Recording, screenshots: Path
 ) -> None:
     """The list shows cluster, namespace and jobs, can be searched, and links to the session's dashboard."""
-    with visitor.visit(server.url, "sessions") as page:
+    with visitor.visit(server.url, "sessions-followed") as page:
         shows(page, "nightly", "research")
+        page.screenshot(path=screenshots / "sessions.png")
         page.locator(f"a[href*='{recording.session.name}']").first.click()
         shows(page, "Recent jobs")

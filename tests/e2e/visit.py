@@ -46,6 +46,8 @@ class Troubles:
             self.found.append(f"console: {message.text} ({message.location['url']})")
 
     def _failed(self, request: Request) -> None:
+        if "download=1" in request.url and request.failure == "net::ERR_ABORTED":
+            return  # the page lets go of it, and the browser saves it as a file
         self.found.append(f"failed: {request.method} {request.url}: {request.failure}")
 
     def _response(self, response: Response) -> None:
@@ -59,14 +61,15 @@ class Visitor:
     """Visits pages, keeps a screenshot of each, and fails on troubles."""
 
     def __init__(self, browser: Browser, screenshots: Path) -> None:
-        self._browser = browser
+        # One for all pages, as for a user: what was loaded once is not loaded again.
+        self._context = browser.new_context(viewport={"width": 1440, "height": 1000})
         self._screenshots = screenshots
         screenshots.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
     def visit(self, url: str, name: str) -> Iterator[Page]:
         """The opened page; when the block ends it is photographed, and must have been without troubles."""
-        page = self._browser.new_page(viewport={"width": 1440, "height": 1000})
+        page = self._context.new_page()
         page.set_default_timeout(WITHIN_MS)
         troubles = Troubles(page)
         try:

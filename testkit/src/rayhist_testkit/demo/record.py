@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ def _run(cluster: RayCluster, sections: Sequence[str], folder: Path, say: Say) -
     """Run the workload until its ledger is complete; it then holds what is to be pending or running."""
     say(f"running the workload: {', '.join(sections)}")
     command: list[str | Path] = [
-        *(sys.executable, "-m", "rayhist_testkit.demo.workload"),
+        *("python", "-m", "rayhist_testkit.demo.workload"),
         *("--address", cluster.head.address, "--dashboard", cluster.head.dashboard),
         *("--folder", folder, "--nodes", str(len(cluster.nodes)), "--sections", ",".join(sections)),
     ]
