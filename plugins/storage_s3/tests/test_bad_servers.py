@@ -11,7 +11,7 @@ from rayhist.errors import ConfigError, Denied, StorageError, Unavailable
 from rayhist.plugins import Plugins, options_of
 from rayhist.storage import Store
 from rayhist_testkit.contracts.stores import ALL, failure
-from rayhist_testkit.servers.http import free_ports
+from rayhist_testkit.ports import free_ports
 
 
 def opened(options: dict[str, Any], url: str = "s3://bucket") -> Store:

@@ -11,7 +11,7 @@ import pytest
 from rayhist.plugins import Plugins, options_of
 from rayhist.storage import Store
 from rayhist_testkit.contracts import PluginContract, StorageContract
-from rayhist_testkit.servers.http import free_ports
+from rayhist_testkit.ports import free_ports
 from rayhist_testkit.servers.seaweedfs import READER, STRANGER, SeaweedFS
 
 

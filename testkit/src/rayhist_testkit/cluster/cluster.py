@@ -16,9 +16,9 @@ from rayhist_testkit.cluster.collector import collect, configure, ray_environmen
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.environment import plain_environment
 from rayhist_testkit.cluster.node import Head, Node
-from rayhist_testkit.cluster.ports import is_open
 from rayhist_testkit.cluster.settings import ClusterSettings
 from rayhist_testkit.cluster.waiting import until
+from rayhist_testkit.ports import is_open
 
 _READY_WITHIN_S = 240
 _STOP_WITHIN_S = 60

@@ -6,7 +6,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
-from rayhist_testkit.cluster.ports import free_ports
+from rayhist_testkit.ports import free_ports
 
 _OBJECT_STORE_BYTES = 100_000_000
 _REWRITTEN = "debug_state"

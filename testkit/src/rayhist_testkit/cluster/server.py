@@ -13,8 +13,8 @@ from rayhist.ids import Session
 from rayhist_testkit.cluster import processes
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.environment import plain_environment
-from rayhist_testkit.cluster.ports import free_ports
 from rayhist_testkit.cluster.waiting import until
+from rayhist_testkit.ports import free_ports
 
 _READY_WITHIN_S = 60
 _STOP_WITHIN_S = 20

@@ -103,7 +103,7 @@ The cluster is gone; its dashboard is not.
 
 def _port(chosen: argparse.Namespace) -> int:
     """The port asked for; else the usual one, unless the server is for the check alone or it is taken."""
-    from rayhist_testkit.cluster.ports import is_free  # noqa: PLC0415 - needs the extra
+    from rayhist_testkit.ports import is_free  # noqa: PLC0415 - needs the extra
 
     if chosen.port:
         return int(chosen.port)

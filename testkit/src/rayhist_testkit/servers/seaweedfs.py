@@ -19,7 +19,8 @@ from typing import Any, Self
 import msgspec
 
 from rayhist.errors import RayhistError
-from rayhist_testkit.servers.http import HOST, ask, free_ports
+from rayhist_testkit.ports import free_ports
+from rayhist_testkit.servers.http import HOST, ask
 
 BUCKET = "rayhist"
 _SOCKETS = Path("/tmp")  # noqa: S108 - where it puts them, whatever TMPDIR says

@@ -9,7 +9,7 @@ from typing import Any
 import ray
 from ray import serve
 
-from rayhist_testkit.cluster.ports import free_ports
+from rayhist_testkit.ports import free_ports
 
 _LIGHT = {"num_cpus": 0.1}
 
