@@ -35,6 +35,7 @@ class FakeDashboard:
     def __init__(self) -> None:
         self.token = ""
         self.session = SESSION
+        self.dying: set[str] = set()
         self.states = {HEAD: "ALIVE", WORKER: "ALIVE"}
         self.bodies: dict[str, Any] = {
             "/timezone": {"offset": "+00:00", "value": "Europe/London"},
@@ -87,7 +88,7 @@ class FakeDashboard:
             return 200, {"data": {"summary": nodes}}
         if path.startswith("/nodes/"):
             node = path.rpartition("/")[2]
-            state = self.states.get(node, "DEAD")
+            state = "DEAD" if node in self.dying else self.states.get(node, "DEAD")
             detail = {"raylet": {"nodeId": node, "state": state}, "cpu": 7 if state == "ALIVE" else None}
             return 200, {"data": {"detail": detail}}
         if path == "/api/grafana_health":
@@ -190,6 +191,19 @@ def test_a_dead_nodes_details_do_not_replace_those_of_its_life(
     assert {body["data"]["detail"]["cpu"] for body in _answers(intake, f"/nodes/{WORKER}")} == {7}
     last = _answers(intake, "/nodes?view=summary")[-1]["data"]["summary"]
     assert [node["raylet"]["state"] for node in last] == ["ALIVE", "DEAD"]
+
+
+def test_a_node_that_dies_between_two_questions_keeps_the_details_of_its_life(
+    dashboard: FakeDashboard, poller: Callable[..., Dashboard], intake: RecordingIntake
+) -> None:
+    """The list still calls it alive when its details are those of a dead one."""
+    source = poller()
+    _run(source, intake, lambda: bool(_answers(intake, f"/nodes/{WORKER}")), finish=False)
+    dashboard.dying.add(WORKER)
+    before = dashboard.times()[f"/nodes/{WORKER}"]
+    asyncio.run(source.finish(intake))
+    assert dashboard.times()[f"/nodes/{WORKER}"] > before
+    assert {body["data"]["detail"]["cpu"] for body in _answers(intake, f"/nodes/{WORKER}")} == {7}
 
 
 def test_datasets_are_asked_for_only_where_ray_data_runs(
