@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 from importlib import resources
 from urllib.parse import urlencode
 
@@ -15,8 +14,10 @@ from litestar.types import Scope
 from rayhist.catalog import SessionEntry, State
 from rayhist.manifest import JobSummary
 from rayhist.replay import Progress
+from rayhist_server.about import About
 from rayhist_server.loader import Loading, describe
-from rayhist_server.sessions import Page, address
+from rayhist_server.sessions import ABOUT, LAST_KNOWN, Page, address
+from rayhist_server.words import utc
 
 _HEADERS = {
     "content-security-policy": (
@@ -40,6 +41,7 @@ class _Row(msgspec.Struct, frozen=True):
     namespace: str
     session: str
     path: str
+    about: str
     start: str
     end: str
     state: str
@@ -68,6 +70,20 @@ class Pages:
             archive=archive,
             newer=_query(search, newer, page.limit),
             older=_query(search, older, page.limit),
+        )
+
+    def about(self, about: About, scope: Scope, *, status: int, last_known: bool) -> Response[str]:
+        """A session's own page."""
+        name = about.session.name
+        other = f"../{name}{'' if last_known else LAST_KNOWN}/" if scope["path_params"] else ""
+        return self._page(
+            "about",
+            name,
+            root_of(scope),
+            status=status,
+            about=about,
+            last_known=last_known,
+            other_view=other,
         )
 
     def progress(self, loading: Loading, scope: Scope) -> Response[str]:
@@ -131,18 +147,13 @@ def _row(entry: SessionEntry) -> _Row:
         namespace=cluster.namespace,
         session=entry.session.name,
         path=address(entry.session),
-        start=("~" if entry.start_is_approximate else "") + _time(entry.start_ms),
-        end="" if entry.state is State.RUNNING else _time(entry.last_seen_ms),
+        about=address(entry.session) + ABOUT,
+        start=("~" if entry.start_is_approximate else "") + utc(entry.start_ms),
+        end="" if entry.state is State.RUNNING else utc(entry.last_seen_ms),
         state=entry.state,
         jobs=_jobs(marker.jobs),
         job_list="\n".join(f"{job.id} {job.status} {job.entrypoint}" for job in marker.jobs),
     )
-
-
-def _time(epoch_ms: int) -> str:
-    if not epoch_ms:
-        return ""
-    return datetime.fromtimestamp(epoch_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _jobs(jobs: list[JobSummary]) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 from litestar import Request
@@ -70,6 +71,19 @@ def view_of(scope: Scope) -> View | None:
     return cast("View | None", scope["state"].get(_VIEW))
 
 
+@asynccontextmanager
+async def opened(scope: Scope, wait_s: float) -> AsyncIterator[View]:
+    """Open the session that a request is about; its view is the request's from then on.
+
+    Raises what `Loader.use` raises.
+    """
+    services: Services = scope["litestar_app"].state.services
+    state = scope["state"]
+    async with services.loader(last_known=state[_LAST_KNOWN]).use(state[_SESSION], wait_s) as view:
+        state[_VIEW] = view
+        yield view
+
+
 class SessionScope(ASGIMiddleware):
     """Finds and opens the session; it stays open until the last byte of the answer was sent."""
 
@@ -93,8 +107,7 @@ class SessionScope(ASGIMiddleware):
         if options.get(NO_INDEX):
             await next_app(scope, receive, send)
             return
-        async with services.loader(last_known=wanted.last_known).use(session, WAIT_S) as view:
-            scope["state"][_VIEW] = view
+        async with opened(scope, WAIT_S) as view:
             await _answer(scope, receive, send, next_app, f"{services.release}-{view.state}")
 
 

@@ -19,6 +19,9 @@ LATEST = "latest"
 LAST_KNOWN = "@last-known"
 """After a session's name in an address: as it was last seen, with nothing concluded from its end."""
 
+ABOUT = "@about"
+"""Below a session's address: its own page."""
+
 MAX_LIMIT = 1000
 _KEPT_PAGES = 100
 
@@ -105,6 +108,14 @@ class Sessions:
             if one.session.cluster == wanted.cluster:
                 return one.session
         raise NotFound(f"the archive has no session of {wanted.cluster.path}")
+
+    async def entry(self, session: Session) -> SessionEntry | None:
+        """What the list shows of one session.  Raises what the store raises."""
+        listed = [one for one in await self._all() if one.session == session]
+        entries = await catalog.entries(
+            self._store, listed, clock=self._clock, lost_after_s=self._lost_after_s
+        )
+        return next(iter(entries), None)
 
     async def close(self) -> None:
         if self._listing is not None:

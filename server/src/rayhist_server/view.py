@@ -53,6 +53,24 @@ class View:
         answer = self.answer(endpoint)
         return bytes(answer.body) if answer is not None and answer.status == 200 else None
 
+    @property
+    def ray_version(self) -> str:
+        """As the marker or the recorded metadata says it; `""` if neither does."""
+        return self.marker.ray_version or self._metadata.ray_version
+
+    @property
+    def python_version(self) -> str:
+        """As `ray_version`."""
+        return self.marker.python_version or self._metadata.python_version
+
+    @property
+    def _metadata(self) -> _Versions:
+        body = self.good("/api/v0/cluster_metadata")
+        try:
+            return _Versions() if body is None else msgspec.json.decode(body, type=_Metadata).data
+        except msgspec.MsgspecError:
+            return _Versions()
+
     def remarks(self, resource: Resource) -> Remarks:
         """What Ray said beside a list of the resource, if that was only ever polled."""
         found = self.index.document(LISTING, resource.name)
@@ -62,6 +80,15 @@ class View:
         """The decoded body of the recorded good answer, or `None`."""
         body = self.good(endpoint)
         return None if body is None else msgspec.json.decode(body)
+
+
+class _Versions(msgspec.Struct, rename="camel"):
+    ray_version: str = ""
+    python_version: str = ""
+
+
+class _Metadata(msgspec.Struct):
+    data: _Versions
 
 
 class _Recorded(msgspec.Struct):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from litestar.types import ControllerRouterHandler
 
 from rayhist_server.routes import (
+    about,
     absent,
     actors,
     applications,
@@ -33,6 +34,7 @@ def own(*, with_list: bool) -> Sequence[ControllerRouterHandler]:
 def of_session() -> Sequence[ControllerRouterHandler]:
     """What stands below each session."""
     modules = (
+        about,
         absent,
         actors,
         applications,

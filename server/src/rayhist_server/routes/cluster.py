@@ -11,7 +11,11 @@ from typing import Any
 import msgspec
 from litestar import Response
 
-from rayhist.replay.build import Report
+from rayhist import completeness
+from rayhist.completeness import Completeness
+from rayhist.manifest import SessionMarker
+from rayhist.replay.context import End
+from rayhist.replay.report import Report
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer
 from rayhist_server.routes.answering import answers
@@ -34,13 +38,20 @@ _PROFILING = {
 }
 
 
+class Known(msgspec.Struct, frozen=True):
+    """What `/api/v1/session` answers: all that is known of the recording itself."""
+
+    session: str
+    marker: SessionMarker
+    end: End
+    completeness: Completeness
+    report: Report
+
+
 @answers("/api/v1/session")
 async def session(request: SessionRequest) -> Response[bytes]:
-    """What is known of the recording itself: how it ended, and what of it could not be read."""
-    view = request.view
-    report = msgspec.convert(await asyncio.to_thread(view.index.meta, "report"), Report)
-    known = {"session": view.session.path, "marker": view.marker, "end": view.end, "report": report}
-    return json_answer(wire.encode(known))
+    """What is known of the recording itself: how it ended, how complete it is, what could not be read."""
+    return json_answer(await asyncio.to_thread(lambda: wire.encode(_known(request.view))))
 
 
 @answers("/timezone")
@@ -146,13 +157,18 @@ HANDLERS = [
 ]
 
 
+def _known(view: View) -> Known:
+    report = msgspec.convert(view.index.meta("report"), Report)
+    return Known(view.session.path, view.marker, view.end, completeness.report(view.index), report)
+
+
 def _version(view: View) -> bytes:
     recorded = view.good("/api/version")
     if recorded is not None:
         return recorded
     known: dict[str, Any] = {
         "version": "4",
-        "ray_version": _ray_version(view),
+        "ray_version": view.ray_version,
         "ray_commit": "",
         "session_name": view.session.name,
     }
@@ -177,11 +193,6 @@ def _activities(view: View) -> bytes:
     reason = "The cluster has ended." if ended else None
     driver = {"is_active": "INACTIVE", "reason": reason, "timestamp": end_s, "last_activity_at": end_s}
     return wire.encode({"driver": driver})
-
-
-def _ray_version(view: View) -> str:
-    metadata = view.decoded("/api/v0/cluster_metadata")
-    return view.marker.ray_version or str(metadata["data"]["rayVersion"] if metadata else "")
 
 
 def _status(view: View, formatted: bool) -> bytes:
