@@ -88,6 +88,17 @@ def test_the_state_is_what_the_heartbeat_says(marker: SessionMarker, state: Stat
     assert [one.state for one in listed(store)] == [state]
 
 
+def test_a_job_that_went_on_when_the_cluster_was_lost_is_not_listed_as_running() -> None:
+    store = MemoryStore()
+    jobs = [JobSummary("01000000", "RUNNING"), JobSummary("02000000", "SUCCEEDED")]
+    put(store, session(3), SessionMarker(last_seen_ms=NOW_MS - 3_600_000, jobs=jobs))
+    put(store, session(4), SessionMarker(last_seen_ms=NOW_MS, jobs=jobs))
+
+    found = {one.session: [job.status for job in one.jobs] for one in listed(store)}
+
+    assert found == {session(3): ["FAILED", "SUCCEEDED"], session(4): ["RUNNING", "SUCCEEDED"]}
+
+
 @pytest.mark.parametrize("body", [b"", b"\n", b"{not json", b'{"start_ms": "soon"}'])
 def test_an_empty_or_damaged_marker_still_lists_its_session(body: bytes) -> None:
     """KubeRay's are empty; the start is then read off the name, and called approximate."""

@@ -15,7 +15,7 @@ from rayhist.ahead import in_order
 from rayhist.clock import Clock, SystemClock
 from rayhist.errors import BadIdentifier, DataError, NotFound
 from rayhist.ids import Cluster, Session
-from rayhist.manifest import SessionMarker
+from rayhist.manifest import JobSummary, SessionMarker
 from rayhist.replay.ending import overdue
 from rayhist.storage import ObjectInfo, Store
 
@@ -46,6 +46,8 @@ class SessionEntry(msgspec.Struct, frozen=True):
     """The marker does not say, so it is read off the session's name, which has the head's local time."""
     last_seen_ms: int
     """The end, or else the last heartbeat, or else the marker's last change; 0 if nothing tells."""
+    jobs: list[JobSummary]
+    """The marker's; a job that still went on when the session ended has FAILED, as replay concludes."""
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -103,16 +105,21 @@ async def _marker(store: Store, key: str) -> SessionMarker:
 
 
 def _entry(one: Listed, marker: SessionMarker, now_ms: int, lost_after_s: float) -> SessionEntry:
-    named_ms = _named_ms(one.session)
     changed_ms = int(one.info.modified.timestamp() * 1000) if one.info.modified else 0
+    state = _state(marker, now_ms, lost_after_s)
     return SessionEntry(
         session=one.session,
         marker=marker,
-        state=_state(marker, now_ms, lost_after_s),
-        start_ms=marker.start_ms or named_ms,
+        state=state,
+        start_ms=marker.start_ms or named_ms(one.session),
         start_is_approximate=not marker.start_ms,
         last_seen_ms=marker.end_ms or marker.last_seen_ms or changed_ms,
+        jobs=marker.jobs if state is State.RUNNING else [_ended(job) for job in marker.jobs],
     )
+
+
+def _ended(job: JobSummary) -> JobSummary:
+    return msgspec.structs.replace(job, status="FAILED") if job.status in {"RUNNING", "PENDING"} else job
 
 
 async def latest(store: Store, cluster: Cluster) -> Session:
@@ -133,8 +140,8 @@ def _state(marker: SessionMarker, now_ms: int, lost_after_s: float) -> State:
     return State.LOST if overdue(marker.last_seen_ms, marker, now_ms, lost_after_s) else State.RUNNING
 
 
-def _named_ms(session: Session) -> int:
-    """The time in the session's name, taken for UTC; 0 if it is no time."""
+def named_ms(session: Session) -> int:
+    """When a session began, epoch ms, by its name: the head's local time, taken for UTC; 0 if that is no time."""
     match = _TIME.match(session.name)
     assert match is not None  # `ids` made sure
     try:

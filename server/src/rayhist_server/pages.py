@@ -140,7 +140,7 @@ def _share(progress: Progress) -> int | None:
 
 
 def _row(entry: SessionEntry) -> _Row:
-    cluster, marker = entry.session.cluster, entry.marker
+    cluster = entry.session.cluster
     return _Row(
         cluster=cluster.name,
         owner=cluster.owner,
@@ -151,8 +151,8 @@ def _row(entry: SessionEntry) -> _Row:
         start=("~" if entry.start_is_approximate else "") + utc(entry.start_ms),
         end="" if entry.state is State.RUNNING else utc(entry.last_seen_ms),
         state=entry.state,
-        jobs=_jobs(marker.jobs),
-        job_list="\n".join(f"{job.id} {job.status} {job.entrypoint}" for job in marker.jobs),
+        jobs=_jobs(entry.jobs),
+        job_list="\n".join(f"{job.id} {job.status} {job.entrypoint}" for job in entry.jobs),
     )
 
 

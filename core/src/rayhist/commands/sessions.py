@@ -81,7 +81,7 @@ def _json(entry: SessionEntry) -> dict[str, object]:
         "last_seen_ms": entry.last_seen_ms,
         "end_ms": entry.marker.end_ms or None,
         "ray_version": entry.marker.ray_version or None,
-        "jobs": entry.marker.jobs,
+        "jobs": entry.jobs,
     }
 
 
@@ -93,7 +93,7 @@ def _row(entry: SessionEntry) -> tuple[str, ...]:
         _plain(entry.marker.ray_version) if entry.marker.ray_version else "-",
         entry.session.cluster.path,
         entry.session.name,
-        _jobs(job.status for job in entry.marker.jobs),
+        _jobs(job.status for job in entry.jobs),
     )
 
 

@@ -119,5 +119,5 @@ def _listed(entry: SessionEntry) -> Listed:
         path=address(entry.session),
         ray_version=marker.ray_version,
         labels=marker.labels,
-        jobs=marker.jobs,
+        jobs=entry.jobs,
     )
