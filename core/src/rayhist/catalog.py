@@ -141,7 +141,7 @@ def _state(marker: SessionMarker, now_ms: int, lost_after_s: float) -> State:
 
 
 def named_ms(session: Session) -> int:
-    """When a session began, epoch ms, by its name: the head's local time, taken for UTC; 0 if that is no time."""
+    """A session's start by its name, epoch ms: the head's local time, taken for UTC; 0 if it is no time."""
     match = _TIME.match(session.name)
     assert match is not None  # `ids` made sure
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rayhist import completeness
-from rayhist.catalog import SessionEntry, State
+from rayhist.catalog import SessionEntry, State, named_ms
 from rayhist.completeness import Completeness, NodeRecord
 from rayhist.errors import RayhistError
 from rayhist.ids import Session
@@ -85,7 +85,7 @@ def of_view(view: View) -> About:
         session=view.session,
         marker=view.marker,
         state=State.RUNNING if not view.end.ended else State.ENDED if view.marker.end_ms else State.LOST,
-        start=utc(view.marker.start_ms),
+        start=utc(view.marker.start_ms) or f"~{utc(named_ms(view.session))}",
         end=utc(view.end.at_ms) if view.end.ended else "",
         ending=view.end.reason or f"It goes on; it was last heard of at {utc(view.end.at_ms)}.",
         ray_version=view.ray_version,
@@ -110,7 +110,7 @@ def of_entry(entry: SessionEntry, error: RayhistError) -> About:
         ending="",
         ray_version=marker.ray_version,
         python_version=marker.python_version,
-        jobs=[Job(job.id, "", job.status, job.entrypoint, "", "") for job in marker.jobs],
+        jobs=[Job(job.id, "", job.status, job.entrypoint, "", "") for job in entry.jobs],
         problem=str(error),
         remedy=error.remedy or "",
     )
