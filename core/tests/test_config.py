@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayhist import config
+from rayhist import config, describe
 from rayhist.config import ByteSize, Config, Secret, load
 from rayhist.errors import ConfigError
 
@@ -305,6 +305,13 @@ def test_the_schema_of_a_plugins_options_says_what_is_required() -> None:
     assert schema["required"] == ["key"]
     assert schema["properties"]["key"]["type"] == "object"
     assert schema["properties"]["size"]["default"] == 0
+
+
+def test_a_struct_without_source_has_fields_and_a_schema() -> None:
+    """A plugin may be installed as byte code alone."""
+    made = msgspec.defstruct("Made", [("size", int, 3)], frozen=True)
+    assert [field.name for field in describe.fields(made)] == ["size"]
+    assert config.schema(made)["$defs"]["Made"]["properties"]["size"]["default"] == 3
 
 
 def test_without_a_home_folder_the_remedy_is_to_name_folders(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 import pytest
 
 from rayhist import kinds
+from rayhist.cli import main
 from rayhist.errors import ConfigError, PluginError
 from rayhist.memory import MemoryStore
 from rayhist.plugins import Plugins, options_of
@@ -237,6 +239,20 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(PluginError) as caught:
         Plugins.discover().storage("gcs")
     assert "pip install rayhist-storage-gcs" in (caught.value.remedy or "")
+
+
+def test_the_list_of_plugins_explains_options_and_says_what_is_broken(
+    install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    described = good().replace("size: int = 1", 'size: int = 1\n    """How large."""')
+    install(described, name="whole")
+    install("import no_such_sdk", "[rayhist.auth]\nbad = {module}", name="broken")
+    assert main(["plugins", "-v"]) == 1
+    shown = capsys.readouterr().out
+    assert re.search(r"^  acme +whole 1\.2\n    size +How large\. \(default 1\)$", shown, re.MULTILINE)
+    assert re.search(r"^  bad +broken 1\.2\n    BROKEN: .*no_such_sdk.*\n    remedy: ", shown, re.MULTILINE)
+    assert main(["plugins"]) == 0
+    assert "BROKEN" not in capsys.readouterr().out
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,7 +20,10 @@ class Field(msgspec.Struct, frozen=True):
 
 def fields(struct: type[msgspec.Struct]) -> list[Field]:
     """The struct's fields in order.  A field without a text below it has an empty one."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(struct)))
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(struct)))
+    except OSError:  # installed without its source
+        return [Field(name, "", "", "") for name in struct.__struct_fields__]
     [definition] = tree.body
     assert isinstance(definition, ast.ClassDef)
     found = []

@@ -22,19 +22,13 @@ def schema_of(
     schema = msgspec.json.schema(_bare(struct, originals), schema_hook=types)
     for name, original in originals.items():
         properties = schema["$defs"][name]["properties"]
-        for field, text in _texts(original).items():
-            properties[field]["description"] = text
+        for field in describe.fields(original):
+            if field.text:
+                properties[field.name]["description"] = field.text
         for info in msgspec.structs.fields(original):
             if info.default is not msgspec.NODEFAULT:
                 properties[info.encode_name]["default"] = plain(info.default)
     return schema
-
-
-def _texts(struct: type[msgspec.Struct]) -> dict[str, str]:
-    try:
-        return {field.name: field.text for field in describe.fields(struct) if field.text}
-    except OSError:  # installed without its source
-        return {}
 
 
 def _bare(struct: type[msgspec.Struct], originals: dict[str, type[msgspec.Struct]]) -> type[msgspec.Struct]:

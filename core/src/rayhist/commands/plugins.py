@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rayhist import kinds
+import msgspec
+
+from rayhist import describe, kinds
 from rayhist.cli import parser
 from rayhist.errors import PluginError
 from rayhist.hookspecs import hookimpl
@@ -14,7 +16,9 @@ from rayhist.plugins import ROLES, Found, Plugins
 
 def run(argv: Sequence[str], plugins: Plugins) -> int:
     arguments = parser("plugins", "List the installed plugins by role.")
-    arguments.add_argument("-v", "--verbose", action="store_true", help="load each one and list its options")
+    arguments.add_argument(
+        "-v", "--verbose", action="store_true", help="load each one and explain its options"
+    )
     chosen = arguments.parse_args(argv)
     broken = 0
     for role in ROLES:
@@ -34,8 +38,10 @@ def _details(plugins: Plugins, found: Found) -> int:
         return 1
     if isinstance(kind, kinds.Command):
         sys.stdout.write(f"    {kind.summary}\n")
-    for field in getattr(getattr(kind, "options", None), "__struct_fields__", ()):
-        sys.stdout.write(f"    option {field}\n")
+    options: type[msgspec.Struct] | None = getattr(kind, "options", None)
+    for field in describe.fields(options) if options else ():
+        default = "required" if field.default is None else f"default {field.default}"
+        sys.stdout.write(f"    {field.name:20} {field.text} ({default})\n")
     return 0
 
 
