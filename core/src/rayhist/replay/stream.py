@@ -50,9 +50,10 @@ class EventReader:
         """Fold the events of one object, which a node recorded."""
         damage = codec.Damage()
         self._tally = Tally()
+        before = self._report.events
         for number, line in enumerate(codec.decode(body, damage)):
             if number % _TELL_EVERY == 0:
-                self._progress.events = self._report.events
+                self._progress.events = before + number
                 if self._threads.stopped():
                     return
             try:
@@ -60,22 +61,26 @@ class EventReader:
             except DataError as error:
                 self._report.bad_events += 1
                 self._report.damaged.setdefault(key, str(error))
-        self._progress.events = self._report.events
-        self._tally.add_to(self._report.recorded.setdefault(node, {}))
+        self._count(node)
         if damage.reason:
             self._report.damaged[key] = damage.reason
 
     def _take(self, event: events.Event, size: int) -> None:
-        report = self._report
         if event.session_name not in self._own:
-            report.foreign_events += 1
+            self._report.foreign_events += 1
             return
         fold = self._wanted.get(event.event_type)
         if fold is not None:
             fold.add(event)
-        report.events += 1
         self._tally.count(event, size)
-        report.events_by_type[event.event_type] = report.events_by_type.get(event.event_type, 0) + 1
+
+    def _count(self, node: str) -> None:
+        report = self._report
+        for event_type, number in self._tally.counts():
+            report.events += number
+            report.events_by_type[event_type] = report.events_by_type.get(event_type, 0) + number
+        self._tally.add_to(report.recorded.setdefault(node, {}))
+        self._progress.events = report.events
 
 
 async def _bodies(

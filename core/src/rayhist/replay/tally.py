@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 
 import msgspec
 
@@ -34,8 +35,12 @@ class Tally:
         counted.count += 1
         counted.bytes += size
         second = event.timestamp[:_SECOND]
-        counted.first = min(counted.first, second)
-        counted.last = max(counted.last, second)
+        if not counted.first <= second <= counted.last:
+            counted.first, counted.last = min(counted.first, second), max(counted.last, second)
+
+    def counts(self) -> Iterator[tuple[str, int]]:
+        """How many events there were of each type."""
+        return ((event_type, counted.count) for event_type, counted in self._types.items())
 
     def add_to(self, recorded: dict[str, Stored]) -> None:
         """Add what was counted to what is known of each type."""
