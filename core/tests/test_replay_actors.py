@@ -275,6 +275,17 @@ def test_a_dead_actor_shows_no_process_as_live() -> None:
     assert (found["exitDetail"], found["endTime"]) == ("killed", ms(9))
 
 
+def test_an_actor_killed_before_it_came_alive_shows_where_it_was_to() -> None:
+    """Events do not tell where; Ray's dashboard does, and its state API has the pid alone."""
+    killed = [definition(), lifecycle(state("PENDING_CREATION", 1), state("DEAD", 2, deathCause=KILLED))]
+    seen = shown("DEAD", ms(2) - 30, endTime=ms(2) - 30)
+    folded = fold(killed, answers=[logical(seen)])
+    assert document(folded)["address"] == seen["address"]
+    assert document(folded)["pid"] == 42
+    assert document(folded)["endTime"] == ms(2) - 30  # as in Ray's table, not as in the later event
+    assert (row(folded)["node_id"], row(folded)["pid"]) == (None, 42)
+
+
 def test_a_process_that_is_gone_is_not_shown_for_the_next() -> None:
     """The actor restarted after the dashboard was asked."""
     events = [definition(), lifecycle(alive(2), state("RESTARTING", 3), alive(4, OTHER_WORKER))]

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
+
 from rayhist.ids import IdKind, nil_id
 from rayhist.replay.actors_facts import ActorFacts
-from rayhist.replay.actors_polled import Polled
+from rayhist.replay.actors_polled import Address, Polled
 from rayhist.replay.context import Context
 
 _INDEXED = re.compile(r"(.+)_group_(\d+)_([0-9a-zA-Z]+)")
 _WILDCARD = re.compile(r"(.+)_group_([0-9a-zA-Z]+)")
 """Resources of placement groups: `parse_pg_formatted_resources_to_original` of Ray 2.60."""
+_NOWHERE = Address(nil_id(IdKind.NODE), worker_id=nil_id(IdKind.WORKER))
 _NO_PROCESS: dict[str, Any] = {"gpus": [], "processStats": None, "mem": [], "tpus": []}
 
 
@@ -26,7 +29,7 @@ def row(facts: ActorFacts) -> dict[str, Any]:
         "job_id": identity.job_id,
         "name": identity.name,
         "node_id": facts.process.node_id or None,
-        "pid": facts.process.pid,
+        "pid": facts.pid,
         "ray_namespace": identity.namespace,
         "serialized_runtime_env": identity.runtime_env,
         "required_resources": identity.resources,
@@ -59,7 +62,7 @@ def document(facts: ActorFacts, seen: Polled, context: Context, *, alive: bool) 
         "state": life.state,
         "numRestarts": str(life.restarts),
         "timestamp": float(life.changed_ms),
-        "pid": facts.process.pid,
+        "pid": facts.pid,
         "startTime": life.start_ms,
         "endTime": life.end_ms,
         "reprName": identity.repr_name,
@@ -84,14 +87,8 @@ def workers(facts: ActorFacts) -> list[dict[str, Any]]:
 
 def _address(facts: ActorFacts, context: Context) -> dict[str, Any]:
     if not facts.life.placed:
-        leased = facts.leased_node_id
-        worker_id = "" if leased else nil_id(IdKind.WORKER)
-        return {
-            "nodeId": leased or nil_id(IdKind.NODE),
-            "ipAddress": "",
-            "port": 0,
-            "workerId": worker_id,
-        }
+        address: dict[str, Any] = msgspec.to_builtins(facts.leased.address if facts.leased else _NOWHERE)
+        return address
     process = facts.process
     node = context.node_states.get(process.node_id, {})
     worker = context.workers.get(process.worker_id, {})

@@ -22,8 +22,8 @@ class ActorFacts(msgspec.Struct):
     actor_id: str
     identity: Identity
     life: Life
-    leased_node_id: str = ""
-    """Where it was to run, when no process of it is known."""
+    leased: ShownActor | None = None
+    """As shown with the place where it was to run, if it never came alive there."""
     death_cause: dict[str, Any] | None = None
     exit_detail: str = NO_DETAIL
 
@@ -33,9 +33,15 @@ class ActorFacts(msgspec.Struct):
         return self.life.processes[-1] if self.life.processes else Process()
 
     @property
+    def pid(self) -> int:
+        """Of the last process, or of the one in which it was to come alive; 0 if there is none."""
+        return self.process.pid or (self.leased.pid if self.leased else 0)
+
+    @property
     def nodes(self) -> set[str]:
         """Every node it ran on, or was to run on."""
-        return {*(one.node_id for one in self.life.processes), self.leased_node_id} - {""}
+        leased = self.leased.address.node_id if self.leased else ""
+        return {*(one.node_id for one in self.life.processes), leased} - {""}
 
     def die(self, at_ms: int, cause: dict[str, Any]) -> None:
         self.life.state = "DEAD"
@@ -67,9 +73,10 @@ def known(actor_id: str, definition: ActorDefinition | None, life: Life, seen: P
 def _compare(facts: ActorFacts, shown: ShownActor) -> None:
     """Let the dashboard's view fill gaps, and win if it shows a change that no event told of."""
     life, address = facts.life, shown.address
+    if (shown.state, shown.num_restarts) == (life.state, life.restarts):  # so these are the same moments
+        life.changed_ms = int(shown.timestamp) or life.changed_ms
+        life.end_ms = shown.end_time or life.end_ms
     life.start_ms = as_shown(life.start_ms, shown.start_time)
-    life.end_ms = as_shown(life.end_ms, shown.end_time)
-    life.changed_ms = as_shown(life.changed_ms, shown.timestamp)
     placed = address.worker_id not in {"", nil_id(IdKind.WORKER)}
     process = Process(address.worker_id, address.node_id, shown.pid, address.port)
     if not life.state or shown.timestamp > life.last_ms + TOLERANCE_MS:
@@ -79,8 +86,8 @@ def _compare(facts: ActorFacts, shown: ShownActor) -> None:
             life.processes = [*life.processes, process]
     elif placed and process.worker_id == facts.process.worker_id:
         life.processes = [*life.processes[:-1], process]
-    if not placed and shown.state == life.state and address.node_id != nil_id(IdKind.NODE):
-        facts.leased_node_id = address.node_id
+    if not life.placed and shown.state == life.state and address.node_id not in {"", nil_id(IdKind.NODE)}:
+        facts.leased = shown
 
 
 def _adopt(facts: ActorFacts, shown: ShownActor) -> None:
