@@ -181,7 +181,10 @@ def _where(resource: Resource, filters: Iterable[Filter]) -> Condition:
 
 
 def _compared(resource: Resource, one: Filter) -> Condition:
-    """A filter as a condition; a row without a value is equal to none.  Raises `BadQuery`."""
+    """A filter as a condition; a row without a value is equal to none, and if sparse, unequal to none.
+
+    Raises `BadQuery`.
+    """
     column = one.column.lower()
     if column not in resource.filterable:
         names = "{" + ", ".join(repr(name) for name in resource.filterable) + "}"
@@ -190,7 +193,7 @@ def _compared(resource: Resource, one: Filter) -> Condition:
             " Enter filters with –-filter key=value or –-filter key!=value"  # noqa: RUF001 - Ray's own dashes
             f" Supported filter columns: {names}"
         )
-    operators = {"=": "IS", "!=": "IS NOT"}
+    operators = {"=": "IS", "!=": "<>" if resource.sparse else "IS NOT"}
     if one.predicate not in operators:
         raise BadQuery(
             f"Unsupported filter predicate {one.predicate[:100]} is given. Available predicates: =, !=."

@@ -34,6 +34,8 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
     """Columns that answers are sorted by; with none, they come as they were written."""
     kept: dict[str, Type] = {}
     """Columns of `more` that are stored beside the filterable ones, for what is computed of them."""
+    sparse: bool = False
+    """Whether Ray's source leaves out a column without a value, so that no filter meets it, not even `!=`."""
     flat: bool = False
     """Whether every column of `base` is filterable, so that the index need not keep `base` as well."""
 
@@ -140,6 +142,7 @@ ACTORS = Resource(
     )
     | {"pid": Type.INTEGER},
     order=("actor_id",),
+    sparse=True,
 )
 
 JOBS = Resource(
@@ -182,6 +185,7 @@ NODES = Resource(
     more=("start_time_ms", "end_time_ms"),
     filterable=_strings("node_id", "node_ip", "state", "node_name") | {"is_head_node": Type.BOOLEAN},
     order=("node_id",),
+    sparse=True,
 )
 
 PLACEMENT_GROUPS = Resource(
@@ -191,6 +195,7 @@ PLACEMENT_GROUPS = Resource(
     filterable=_strings("placement_group_id", "name", "creator_job_id", "state")
     | {"is_detached": Type.BOOLEAN},
     order=("placement_group_id",),
+    sparse=True,
 )
 
 WORKERS = Resource(
@@ -213,6 +218,7 @@ WORKERS = Resource(
         "num_paused_threads": Type.INTEGER,
     },
     order=("worker_id",),
+    sparse=True,
 )
 
 OBJECTS = Resource(
@@ -240,6 +246,7 @@ RUNTIME_ENVS = Resource(
     more=("ref_cnt", "error"),
     filterable=_strings("runtime_env", "error", "node_id") | {"success": Type.BOOLEAN},
     order=(),
+    sparse=True,
 )
 
 RESOURCES = {
