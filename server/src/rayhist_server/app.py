@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.di import Provide
+from litestar.middleware import ASGIMiddleware
+from litestar.types import ControllerRouterHandler
 
 from rayhist.clock import Clock, SystemClock
 from rayhist.config import Config
@@ -16,10 +17,11 @@ from rayhist.ids import ClusterKind
 from rayhist.plugins import Plugins
 from rayhist_server import openapi, routes, services
 from rayhist_server.access import Access
+from rayhist_server.chosen import Refreshed, address_of
 from rayhist_server.compression import Compression
 from rayhist_server.failures import Failures
 from rayhist_server.observe import Clocked, Observer
-from rayhist_server.session_scope import KIND, SessionRequest, SessionScope
+from rayhist_server.session_scope import KIND, SessionRequest, SessionScope, in_path
 from rayhist_server.sessions import Address
 
 _MAX_BODY_BYTES = 64 * 1024
@@ -59,7 +61,10 @@ def build(
 
 
 def _session_routers(only: Address | None) -> list[Router]:
-    """One router per kind of address; the answers below are the same."""
+    """One router per kind of address; the answers below are the same.
+
+    At the root stands the one session, or, for KubeRay's clients, the one that a request's cookies name.
+    """
     paths = {
         f"/s/{kind}/{{namespace:str}}/{owner}{{cluster:str}}/{{session:str}}": kind
         for kind, owner in (
@@ -68,19 +73,24 @@ def _session_routers(only: Address | None) -> list[Router]:
             (ClusterKind.RAYSERVICE, "{owner:str}/"),
         )
     }
-    routers = [_session_router(path, kind, None) for path, kind in paths.items()]
+    of_session = routes.of_session()
+    routers = [_router(path, of_session, [SessionScope(in_path)], kind) for path, kind in paths.items()]
     if only is not None:
-        routers.append(_session_router("/", only.cluster.kind, only))
-    return routers
+        return [*routers, _router("/", of_session, [SessionScope(lambda _scope: only)])]
+    return [*routers, _router("/", routes.of_chosen_session(), [Refreshed(), SessionScope(address_of)])]
 
 
-def _session_router(path: str, kind: ClusterKind, only: Address | None) -> Router:
-    options: dict[str, Any] = {KIND: kind}
+def _router(
+    path: str,
+    handlers: Sequence[ControllerRouterHandler],
+    middleware: Sequence[ASGIMiddleware],
+    kind: ClusterKind | None = None,
+) -> Router:
     return Router(
         path=path,
-        route_handlers=routes.of_session(),
-        middleware=[SessionScope(only)],
+        route_handlers=handlers,
+        middleware=middleware,
         request_class=SessionRequest,
-        opt=options,
+        opt={KIND: kind},
         include_in_schema=kind is ClusterKind.RAYCLUSTER,
     )

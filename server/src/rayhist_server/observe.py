@@ -14,7 +14,7 @@ from rayhist_server.metrics import Metrics
 
 _STARTED = "observe.started"
 _STATUS = "observe.status"
-_PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
+_PROBES = frozenset({"/healthz", "/livez", "/readyz", "/readz", "/metrics"})
 """These are asked for ever, as are unchanged answers: not worth a line in the log."""
 _SAFE = {
     "x-content-type-options": "nosniff",

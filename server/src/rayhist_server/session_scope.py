@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -13,7 +13,7 @@ from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from rayhist.auth import Principal
-from rayhist.ids import Cluster, ClusterKind, Session
+from rayhist.ids import Cluster, Session
 from rayhist_server import query_params, redaction
 from rayhist_server.services import Services
 from rayhist_server.sessions import Address
@@ -89,18 +89,18 @@ class SessionScope(ASGIMiddleware):
 
     scopes = (ScopeType.HTTP,)
 
-    def __init__(self, only: Address | None) -> None:
-        """`only` is what every address means, where one session stands at the root.
+    def __init__(self, find: Callable[[Scope], Address]) -> None:
+        """`find` says which session a request is about; it may raise `BadIdentifier`.
 
         Litestar copies a router with all that is in it, so the services come with the application's state.
         """
-        self._only = only
+        self._find = find
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         assert scope["type"] == ScopeType.HTTP
         services: Services = scope["litestar_app"].state.services
         options = scope["route_handler"].opt
-        wanted = self._only or _address(options[KIND], scope["path_params"])
+        wanted = self._find(scope)
         session = await services.sessions.resolve(wanted)
         scope["state"][_SESSION] = session
         scope["state"][_LAST_KNOWN] = wanted.last_known
@@ -111,8 +111,9 @@ class SessionScope(ASGIMiddleware):
             await _answer(scope, receive, send, next_app, f"{services.release}-{view.state}")
 
 
-def _address(kind: ClusterKind, names: Mapping[str, str]) -> Address:
-    """Raises `BadIdentifier`."""
+def in_path(scope: Scope) -> Address:
+    """The address that a request's path names.  Raises `BadIdentifier`."""
+    kind, names = scope["route_handler"].opt[KIND], scope["path_params"]
     cluster = Cluster(kind, names["namespace"], names["cluster"], names.get("owner", ""))
     return Address.of(cluster, names["session"])
 

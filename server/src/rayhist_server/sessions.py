@@ -100,6 +100,10 @@ class Sessions:
             self._pages[key] = Page(entries, len(listed), len(matched), offset, limit)
         return self._pages[key]
 
+    async def all(self) -> list[Session]:
+        """All sessions, newest first.  Raises what the store raises."""
+        return [one.session for one in await self._all()]
+
     async def resolve(self, wanted: Address) -> Session:
         """The session that an address names.  Raises `BadIdentifier`, and `NotFound` for `latest` of none."""
         if wanted.session != LATEST:

@@ -16,6 +16,7 @@ from rayhist_server.routes import (
     health,
     home,
     jobs,
+    kuberay,
     login,
     logs,
     nodes,
@@ -27,24 +28,16 @@ from rayhist_server.routes import (
 
 def own(*, with_list: bool) -> Sequence[ControllerRouterHandler]:
     """What stands at the server's root; without the list's page where a session stands there."""
-    pages = [home.page] if with_list else []
-    return [*pages, *home.HANDLERS, *health.HANDLERS, *login.HANDLERS]
+    listing = [home.page, *kuberay.HANDLERS, *login.SESSION_HANDLERS] if with_list else []
+    return [*listing, *home.HANDLERS, *health.HANDLERS, *login.HANDLERS]
 
 
 def of_session() -> Sequence[ControllerRouterHandler]:
     """What stands below each session."""
-    modules = (
-        about,
-        absent,
-        actors,
-        applications,
-        cluster,
-        events,
-        jobs,
-        logs,
-        nodes,
-        state,
-        static,
-        summaries,
-    )
-    return [*(handler for module in modules for handler in module.HANDLERS), *login.SESSION_HANDLERS]
+    return [*about.HANDLERS, *static.HANDLERS, *login.SESSION_HANDLERS, *of_chosen_session()]
+
+
+def of_chosen_session() -> Sequence[ControllerRouterHandler]:
+    """What stands at the root for a session that was chosen before: its API."""
+    modules = (absent, actors, applications, cluster, events, jobs, logs, nodes, state, summaries)
+    return [handler for module in modules for handler in module.HANDLERS]

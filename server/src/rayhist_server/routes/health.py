@@ -29,13 +29,13 @@ class Readiness(msgspec.Struct, frozen=True):
     remedy: str | None = None
 
 
-@answers("/healthz", **{PUBLIC: True})
+@answers(["/healthz", "/livez"], **{PUBLIC: True})
 async def healthz() -> Response[bytes]:
     """The process answers."""
     return text_answer("ok")
 
 
-@answers("/readyz", **{PUBLIC: True})
+@answers(["/readyz", "/readz"], **{PUBLIC: True})
 async def readyz(services: NamedDependency[Services]) -> Response[bytes]:
     """The archive can be read; else 503 and why not."""
     readiness = await _readiness(services)

@@ -13,7 +13,7 @@ from rayhist.catalog import SessionEntry, State
 from rayhist.ids import ClusterKind
 from rayhist.manifest import JobSummary
 from rayhist.query import BadQuery
-from rayhist_server import query_params, wire
+from rayhist_server import chosen, query_params, wire
 from rayhist_server.access import PUBLIC
 from rayhist_server.answers import json_answer, text_answer
 from rayhist_server.pages import ASSETS, asset
@@ -58,8 +58,14 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 @answers("/", **{PAGE: True})
-async def page(request: _Request, services: NamedDependency[Services]) -> Response[str]:
-    """The list of sessions, newest first."""
+async def page(request: _Request, services: NamedDependency[Services]) -> Response[Any]:
+    """The list of sessions, newest first.
+
+    404 for a Ray head that forwards its dashboard's requests, once a session is chosen: it then shows its
+    own frontend.  Unlike a browser, it gives every request a content type.
+    """
+    if request.headers.get("content-type") == "application/json" and request.cookies.get(chosen.SESSION):
+        return text_answer("404: Not Found", status=404)
     search, found = await _asked(request, services, _PAGE_LIMIT)
     return services.pages.sessions(found, search, services.store.location)
 
