@@ -13,7 +13,7 @@ from rayhist import codec, layout
 from rayhist.clock import Clock
 from rayhist.errors import BadIdentifier
 from rayhist.ids import Cluster, Session
-from rayhist.source import Answer
+from rayhist.source import Answer, Published, digest_of
 from rayhist_collector.answers import AnswerFiles
 from rayhist_collector.spool import Spool
 
@@ -42,16 +42,23 @@ def _last_good(spool: Spool) -> dict[str, Any]:
     return found
 
 
-def _history(spool: Spool) -> list[tuple[str, int, Any]]:
+def _lines(spool: Spool) -> list[dict[str, Any]]:
     found = []
     for key in spool.sealed_keys():
         entry = spool.look(key)
         assert entry is not None
         if isinstance(layout.parse(key), layout.SnapshotFile):
-            for line in codec.decode(entry.sealed.path.read_bytes(), codec.Damage()):
-                answer = msgspec.json.decode(line, type=Answer)
-                found.append((answer.endpoint, answer.status, msgspec.json.decode(answer.body)))
+            found += map(json.loads, codec.decode(entry.sealed.path.read_bytes(), codec.Damage()))
     return found
+
+
+def _history(spool: Spool) -> list[tuple[str, int, Any]]:
+    answers = [line for line in _lines(spool) if "body" in line]
+    return [(answer["endpoint"], answer["status"], answer["body"]) for answer in answers]
+
+
+def _dates(spool: Spool) -> list[Published]:
+    return [msgspec.convert(line, Published) for line in _lines(spool) if "body" not in line]
 
 
 def test_the_last_good_answer_is_published_under_the_endpoints_one_name(
@@ -61,6 +68,25 @@ def test_the_last_good_answer_is_published_under_the_endpoints_one_name(
     files.add(SESSION, [_answer("/api/jobs?detail=1&limit=1", [2])])
     files.publish()
     assert _last_good(spool) == {"/api/jobs?detail=1&limit=1": [2]}
+
+
+def test_what_is_published_is_dated(spool: Spool, files: AnswerFiles) -> None:
+    """The object cannot say when it was fetched, and being copied makes it look new."""
+    big = {"x": "y" * 50_000}
+    files.add(SESSION, [_answer("/nodes?view=summary", big)])
+    files.add(SESSION, [later := _answer("/nodes?view=summary", big | {"now": 1}, 1_796_052_311_000)])
+    files.publish()
+    assert len(_history(spool)) == 1, "the second is thinned out"
+    assert _dates(spool) == [Published("/nodes?view=summary", 1_796_052_311_000, digest_of(later.body))]
+
+
+def test_a_restarted_collector_still_knows_when(
+    spool: Spool, files: AnswerFiles, cluster: Cluster, clock: Clock
+) -> None:
+    files.add(SESSION, [_answer("/timezone", {"value": "UTC"})])
+    AnswerFiles(spool, cluster, clock).recover()
+    [kept] = spool.kept.rglob("restful__timezone")
+    assert [date.published_at for date in _dates(spool)] == [int(kept.stat().st_mtime * 1000)]
 
 
 def test_only_what_changed_is_stored(spool: Spool, files: AnswerFiles) -> None:

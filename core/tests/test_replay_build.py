@@ -27,6 +27,7 @@ from rayhist.replay.fold import Fold
 from rayhist.replay.inventory import take
 from rayhist.replay.threads import Threads
 from rayhist.resources import TASKS
+from rayhist.source import Answer, Published, digest_of
 from rayhist.storage import ObjectInfo
 from rayhist_testkit import generator
 
@@ -169,6 +170,27 @@ def test_a_bad_line_of_a_snapshot_file_costs_that_line(tmp_path: Path) -> None:
         "restful__cluster_id",
         "0000000000001-000000.jsonl.gz",
     ]
+
+
+@pytest.mark.parametrize(("published_at", "expected"), [(4, "later"), (6, "last")], ids=["stale", "newest"])
+def test_a_published_answer_is_as_old_as_the_history_says(
+    tmp_path: Path, published_at: int, expected: str
+) -> None:
+    """Whenever its object was written: copying an archive makes every object new."""
+
+    async def add(store: Archive, session: Session, _: list[str]) -> None:
+        body = b'{"value":"last"}'
+        dated = Published("/timezone", published_at, digest_of(body))
+        later = Answer("/timezone", 5, 200, msgspec.Raw(b'{"value":"later"}'))
+        key = layout.key(layout.SnapshotFile(session, 1, 0))
+        await store.put(key, codec.encode([msgspec.json.encode(dated), msgspec.json.encode(later)]))
+        await store.put(layout.key(layout.FetchedEndpoint(session, "/timezone")), body)
+
+    report, _, _ = _replayed(tmp_path, add)
+    answer = msgspec.json.decode(Index(tmp_path / "index.sqlite").document("answer", "/timezone") or b"")
+
+    assert answer["body"] == {"value": expected}
+    assert report.damaged == {}
 
 
 @pytest.mark.parametrize("error", [Unavailable("the store is down"), Denied("no")], ids=["down", "denied"])

@@ -15,7 +15,7 @@ from rayhist.clock import Clock
 from rayhist.errors import BadIdentifier
 from rayhist.ids import Cluster, Session
 from rayhist.layout import FetchedEndpoint, SnapshotFile
-from rayhist.source import Answer
+from rayhist.source import Answer, Published, digest_of
 from rayhist_collector import gz
 from rayhist_collector.spool import Spool
 
@@ -36,6 +36,7 @@ cluster does, and Ray drops the numbers of finished datasets after a while."""
 class _Seen(msgspec.Struct):
     digest: bytes = b""
     kept_ms: int = 0
+    fetched_ms: int = 0
     full: bool = False
     unpublished: bool = False
 
@@ -80,12 +81,13 @@ class AnswerFiles:
             self._spool.write(self._spool.kept / key, body, flush=False)  # sealing its copy flushes it
             seen.full = full
             seen.unpublished = True
+            seen.fetched_ms = answer.fetched_at
         seen.digest = digest
         self._families.setdefault(_IDS.sub("*", key), set()).add(key)
         siblings = len(self._families[_IDS.sub("*", key)])
         if answer.fetched_at - seen.kept_ms >= 1000 * siblings * len(body) / _HISTORY_BYTES_PER_S:
             seen.kept_ms = answer.fetched_at
-            self._append(session, answer)
+            self._append(session, answer.fetched_at, answer)
         return True
 
     def _recall(self, key: str) -> _Seen:
@@ -96,16 +98,17 @@ class AnswerFiles:
                 reference = layout.parse(key)
                 assert isinstance(reference, FetchedEndpoint)
                 seen.full = _full(reference.endpoint, path.read_bytes())
+                seen.fetched_ms = int(path.stat().st_mtime * 1000)
         return self._seen[key]
 
-    def _append(self, session: Session, answer: Answer) -> None:
+    def _append(self, session: Session, at_ms: int, line: Answer | Published) -> None:
         path = self._open.get(session.name)
         if path is None:
-            name = f"answers~{session.name}~{answer.fetched_at:013d}-{self._sequence:06d}.jsonl"
+            name = f"answers~{session.name}~{at_ms:013d}-{self._sequence:06d}.jsonl"
             self._sequence += 1
             path = self._open[session.name] = self._spool.open / name
         with path.open("ab") as file:
-            file.write(msgspec.json.encode(answer) + b"\n")
+            file.write(msgspec.json.encode(line) + b"\n")
 
     def seal(self) -> list[str]:
         """Seal the history that is open; returns the keys."""
@@ -139,19 +142,31 @@ class AnswerFiles:
         return max(30.0, float(len(self._seen)))
 
     def publish(self) -> list[str]:
-        """Seal a copy of every last good answer that is new; returns the keys."""
+        """Seal a copy of every last good answer that is new, and what says when; returns the keys."""
         keys = [key for key, seen in self._seen.items() if seen.unpublished]
+        for key in keys:
+            self._date(key)
+        dates = self.seal() if keys else []
         for key in keys:
             self._spool.seal_copy(key, self._spool.kept / key)
             self._seen[key].unpublished = False
-        return keys
+        return [*dates, *keys]
+
+    def _date(self, key: str) -> None:
+        """Note in the history when the last good answer was fetched that is about to be published."""
+        reference = layout.parse(key)
+        assert isinstance(reference, FetchedEndpoint)
+        fetched_ms = self._seen[key].fetched_ms
+        digest = digest_of((self._spool.kept / key).read_bytes())
+        self._append(reference.session, fetched_ms, Published(reference.endpoint, fetched_ms, digest))
 
     def close(self, session: str) -> list[str]:
         """Seal and publish what there is of a session that is over, and forget it; returns the keys."""
         whose = Session(self._cluster, session)
         prefix = layout.session_prefix(whose)
+        keys = self.publish()
         path = self._open.pop(session, None)
-        keys = [*self.publish(), *filter(None, [self._seal(path) if path else None])]
+        keys += filter(None, [self._seal(path) if path else None])
         self._seen = {key: seen for key, seen in self._seen.items() if not key.startswith(prefix)}
         self._families = {
             family: keys for family, keys in self._families.items() if not family.startswith(prefix)

@@ -6,6 +6,7 @@ shipping it is not the source's business.  It outlives outages by itself: it wai
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
@@ -26,6 +27,23 @@ class Answer(msgspec.Struct, frozen=True):
     fetched_at: int
     status: int
     body: msgspec.Raw
+
+
+class Published(msgspec.Struct, frozen=True):
+    """A line among recorded answers: when the endpoint's last good answer, kept as an object, was fetched.
+
+    Epoch ms, and the `digest_of` its body.  The object itself has no place for a time, and its own changes
+    when an archive is copied.
+    """
+
+    endpoint: str
+    published_at: int
+    digest: str
+
+
+def digest_of(body: bytes | msgspec.Raw) -> str:
+    """Names an answer's body: 128 bits of BLAKE2b in hex."""
+    return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 
 class Intake(ABC):

@@ -9,7 +9,7 @@ import msgspec
 
 from rayhist import layout
 from rayhist.replay.nodes_polled import PolledNodes
-from rayhist.source import Answer
+from rayhist.source import Answer, Published, digest_of
 
 OK = 200
 
@@ -31,6 +31,7 @@ class Answers:
         self._good: dict[str, Answer] = {}
         self._last: dict[str, Answer] = {}
         self._ranks: dict[str, tuple[bool, int]] = {}
+        self._times: dict[tuple[str, str], int] = {}
         self.nodes = PolledNodes()
 
     def add(self, answer: Answer) -> None:
@@ -53,6 +54,21 @@ class Answers:
     def last(self, endpoint: str) -> Answer | None:
         """The last answer, whatever its status."""
         return self._last.get(layout.canonical_endpoint(endpoint))
+
+    def date(self, published: Published) -> None:
+        """Take note of when an answer was fetched that is kept as an object of its own."""
+        key = (layout.canonical_endpoint(published.endpoint), published.digest)
+        self._times[key] = max(published.published_at, self._times.get(key, 0))
+
+    def add_published(self, endpoint: str, body: bytes, changed_ms: int) -> None:
+        """Add an endpoint's last good answer; all others, and the dates, were taken before.
+
+        When none says when it was fetched, it was when its object was written: `changed_ms`.
+        """
+        known = self.good(endpoint)
+        if known is None or bytes(known.body) != body:
+            key = (layout.canonical_endpoint(endpoint), digest_of(body))
+            self.add(Answer(endpoint, self._times.get(key, changed_ms), OK, msgspec.Raw(body)))
 
     def body(self, endpoint: str) -> Any:
         """The decoded body of the last good answer, or `None`."""

@@ -15,7 +15,7 @@ from rayhist.errors import DataError, NotFound, Unavailable
 from rayhist.ids import Session
 from rayhist.index import IndexWriter
 from rayhist.replay import exports, logevents, logs
-from rayhist.replay.answers import OK, Answers
+from rayhist.replay.answers import Answers
 from rayhist.replay.context import Context
 from rayhist.replay.ending import decide
 from rayhist.replay.fold import Fold
@@ -24,7 +24,7 @@ from rayhist.replay.inventory import Inventory, take
 from rayhist.replay.report import Progress, Report
 from rayhist.replay.stream import EventReader
 from rayhist.replay.threads import Threads
-from rayhist.source import Answer
+from rayhist.source import Answer, Published
 from rayhist.storage import Store
 
 _T = TypeVar("_T")
@@ -134,27 +134,28 @@ async def _document(store: Store, key: str, read: Callable[[bytes, str], _T], re
 async def _answers(store: Store, inventory: Inventory, report: Report) -> Answers:
     answers = Answers()
     for item in inventory.snapshots:
-        for answer in await _snapshots(store, item.info.key, report):
-            answers.add(answer)
+        for line in await _snapshots(store, item.info.key, report):
+            if isinstance(line, Answer):
+                answers.add(line)
+            else:
+                answers.date(line)
     for item in inventory.endpoints:
         assert isinstance(item.reference, layout.FetchedEndpoint)
         body = await _document(store, item.info.key, _json, report)
-        known = answers.good(item.reference.endpoint)
-        # A snapshot knows better when the same answer was fetched.
-        if body is not None and (known is None or bytes(known.body) != body):
+        if body is not None:
             at_ms = int(item.info.modified.timestamp() * 1000) if item.info.modified else 0
-            answers.add(Answer(item.reference.endpoint, at_ms, OK, msgspec.Raw(body)))
+            answers.add_published(item.reference.endpoint, body, at_ms)
     return answers
 
 
-async def _snapshots(store: Store, key: str, report: Report) -> list[Answer]:
-    """The answers of a snapshot file that can be read."""
+async def _snapshots(store: Store, key: str, report: Report) -> list[Answer | Published]:
+    """The lines of a snapshot file that can be read."""
     damage = codec.Damage()
-    found = []
+    found: list[Answer | Published] = []
     try:
         for line in codec.decode(await store.get(key), damage):
             try:
-                found.append(msgspec.json.decode(line, type=Answer))
+                found.append(_snapshot(line))
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 damage.note(f"not an answer: {error}")
     except NotFound as error:
@@ -162,6 +163,13 @@ async def _snapshots(store: Store, key: str, report: Report) -> list[Answer]:
     if damage.reason:
         report.damaged[key] = damage.reason
     return found
+
+
+def _snapshot(line: bytes) -> Answer | Published:
+    try:
+        return msgspec.json.decode(line, type=Answer)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(line, type=Published)
 
 
 def _json(body: bytes, key: str) -> bytes:
