@@ -66,6 +66,11 @@ def cookies_for(cluster: Cluster, session: str) -> list[Cookie]:
     return [Cookie(key=name, value=value, max_age=_KEPT_S) for name, value in values.items()]
 
 
+def forwarded(headers: Mapping[str, str]) -> bool:
+    """Whether a Ray head forwards the request: unlike a browser, it gives every request a content type."""
+    return headers.get("content-type") == "application/json"
+
+
 def cookies_for_none() -> list[Cookie]:
     """Cookies that make a client forget what it chose."""
     names = (CLUSTER, NAMESPACE, SESSION, OWNER_KIND, OWNER)

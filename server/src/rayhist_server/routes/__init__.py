@@ -28,7 +28,7 @@ from rayhist_server.routes import (
 
 def own(*, with_list: bool) -> Sequence[ControllerRouterHandler]:
     """What stands at the server's root; without the list's page where a session stands there."""
-    listing = [home.page, *kuberay.HANDLERS, *login.SESSION_HANDLERS] if with_list else []
+    listing = [*home.LIST, *kuberay.HANDLERS, *login.SESSION_HANDLERS] if with_list else []
     return [*listing, *home.HANDLERS, *health.HANDLERS, *login.HANDLERS]
 
 

@@ -62,12 +62,27 @@ async def page(request: _Request, services: NamedDependency[Services]) -> Respon
     """The list of sessions, newest first.
 
     404 for a Ray head that forwards its dashboard's requests, once a session is chosen: it then shows its
-    own frontend.  Unlike a browser, it gives every request a content type.
+    own frontend.
     """
-    if request.headers.get("content-type") == "application/json" and request.cookies.get(chosen.SESSION):
+    if chosen.forwarded(request.headers) and request.cookies.get(chosen.SESSION):
         return text_answer("404: Not Found", status=404)
-    search, found = await _asked(request, services, _PAGE_LIMIT)
-    return services.pages.sessions(found, search, services.store.location)
+    return await _list(request, services)
+
+
+@answers("/select_cluster", **{PAGE: True})
+async def select(request: _Request, services: NamedDependency[Services]) -> Response[Any]:
+    """Forgets the session that was chosen, and leads to the list of sessions.
+
+    A Ray head that forwards requests follows redirects by itself and drops their cookies: it gets the list.
+    """
+    headers = {"location": "./", "cache-control": "no-store"}
+    if chosen.forwarded(request.headers):
+        answer: Response[Any] = await _list(request, services)
+    else:
+        answer = Response(None, status_code=307, headers=headers)
+    for cookie in chosen.cookies_for_none():
+        answer.set_cookie(cookie)
+    return answer
 
 
 @answers("/api/v1/sessions")
@@ -90,7 +105,14 @@ async def assets(name: FromPath[str]) -> Response[bytes]:
     return Response(asset(name), media_type=ASSETS[name], headers=headers)
 
 
+LIST = [page, select]
+"""What leads to the sessions' own addresses."""
 HANDLERS = [listing, assets]
+
+
+async def _list(request: _Request, services: Services) -> Response[str]:
+    search, found = await _asked(request, services, _PAGE_LIMIT)
+    return services.pages.sessions(found, search, services.store.location)
 
 
 async def _asked(request: _Request, services: Services, default_limit: int) -> tuple[str, Page]:

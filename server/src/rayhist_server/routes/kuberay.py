@@ -76,14 +76,7 @@ async def enter(
     return response
 
 
-@answers("/select_cluster")
-async def select() -> Response[None]:
-    """The list of sessions is where one chooses; what was chosen before is forgotten."""
-    headers = {"location": "./", "cache-control": "no-store"}
-    return Response(None, status_code=307, headers=headers, cookies=chosen.cookies_for_none())
-
-
-HANDLERS = [clusters, enter, select]
+HANDLERS = [clusters, enter]
 
 
 def _info(session: Session) -> ClusterInfo:
