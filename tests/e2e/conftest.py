@@ -22,6 +22,9 @@ from rayhist_testkit.cluster.server import HistoryServer
 from rayhist_testkit.demo.ending import after_the_end
 from rayhist_testkit.demo.record import Recording, record, reopen
 from rayhist_testkit.demo.workload import FULL
+from rayhist_testkit.fidelity.known import look_around
+from rayhist_testkit.fidelity.question import Question
+from rayhist_testkit.fidelity.questions import SECTIONS, chosen
 
 ROOT = Path(__file__).parents[2]
 _KEPT = "RAYHIST_E2E_RECORDING"
@@ -81,3 +84,9 @@ def screenshots() -> Path:
 @pytest.fixture(scope="module")
 def visitor(browser: Browser, screenshots: Path) -> Visitor:
     return Visitor(browser, screenshots)
+
+
+@pytest.fixture(scope="session")
+def questions(dead: Dashboard, recording: Recording) -> list[Question]:
+    """A question for every route, and one for each thing that was recorded."""
+    return chosen(look_around(dead, recording.ledger), tuple(SECTIONS))

@@ -19,6 +19,7 @@ from rayhist_testkit.ports import free_ports
 _READY_WITHIN_S = 60
 _STOP_WITHIN_S = 20
 _ENDED_WITHIN_S = 30
+_REPLAYED_WITHIN_S = 120
 
 
 class HistoryServer:
@@ -92,7 +93,7 @@ class HistoryServer:
         return Dashboard(self.session_url(session))
 
     def until_ended(self, session: Session) -> None:
-        """Wait until the server concludes, since it hears nothing, that the cluster is no more."""
+        """Wait until the server concludes, hearing nothing of it, that the cluster is no more; open it then."""
 
         def ended() -> bool:
             listed = self.root.json("api/v1/sessions")["sessions"]
@@ -100,6 +101,8 @@ class HistoryServer:
             return states.get(f"/s/{session.path}/") not in {None, "running"}
 
         until(ended, f"the session {session.name} is listed as ended", within_s=_ENDED_WITHIN_S)
+        opened = self.session(session)
+        until(lambda: opened.answers(""), "the session is replayed", within_s=_REPLAYED_WITHIN_S)
 
     def wait(self) -> int:
         """Serve until the process ends by itself; returns its exit status."""

@@ -10,11 +10,12 @@ from typing import Any
 import msgspec
 
 from rayhist import codec, layout, manifest
-from rayhist.errors import NotFound
 from rayhist.ids import Cluster, IdKind, Session, hex_from_base64
 from rayhist.plugins import Plugins, options_of
 from rayhist.replay import inventory
+from rayhist.replay.answers import Answers
 from rayhist.replay.inventory import Inventory
+from rayhist.source import Answer
 from rayhist.storage import Store
 from rayhist_testkit.cluster.settings import ClusterSettings
 from rayhist_testkit.demo.ledger import Ledger
@@ -39,7 +40,7 @@ async def _still_missing(settings: ClusterSettings, ledger: Ledger, sizes: LogSi
         found = await inventory.take(store, sessions[-1])
         return [
             *await _missing_logs(store, found, sizes),
-            *await _missing_groups(store, found, ledger),
+            *await _missing_answers(store, found, ledger),
             *await _missing_attempts(store, found, ledger),
         ]
 
@@ -71,18 +72,34 @@ async def _missing_logs(store: Store, found: Inventory, sizes: LogSizes) -> list
     return missing
 
 
-async def _missing_groups(store: Store, found: Inventory, ledger: Ledger) -> list[str]:
-    reference = layout.FetchedEndpoint(found.session, layout.canonical_endpoint(_GROUPS))
-    answer: Any = {}
-    with suppress(NotFound):
-        answer = msgspec.json.decode(await store.get(layout.key(reference)))
-    rows = answer.get("data", {}).get("result", {}).get("result", [])
-    states = {row["placement_group_id"]: row["state"] for row in rows}
-    return [
-        f"placement group {group.name}"
-        for group in ledger.groups.values()
-        if states.get(group.id) != group.state
-    ]
+async def _missing_answers(store: Store, found: Inventory, ledger: Ledger) -> list[str]:
+    """What only the dashboard's answers tell, and the last recorded ones do not yet."""
+    answers = await _last_answers(store, found)
+    rows = _inside(answers.body(_GROUPS), "data", "result", "result") or []
+    groups = {row["placement_group_id"]: row["state"] for row in rows}
+    missing = [f"group {one.name}" for one in ledger.groups.values() if groups.get(one.id) != one.state]
+    applications = _inside(answers.body("/api/serve/applications"), "applications") or {}
+    for name, status in ledger.applications.items():
+        if _inside(applications.get(name), "status") != status:
+            missing.append(f"application {name}")
+    return missing
+
+
+def _inside(document: Any, *fields: str) -> Any:
+    for field in fields:
+        document = (document or {}).get(field)
+    return document
+
+
+async def _last_answers(store: Store, found: Inventory) -> Answers:
+    answers = Answers()
+    for item in found.snapshots:
+        for line in codec.decode(await store.get(item.info.key), codec.Damage()):
+            with suppress(msgspec.ValidationError):  # a date instead of an answer
+                answers.add(msgspec.json.decode(line, type=Answer))
+    for item in found.endpoints:
+        answers.add_published(getattr(item.reference, "endpoint", ""), await store.get(item.info.key), 0)
+    return answers
 
 
 async def _missing_attempts(store: Store, found: Inventory, ledger: Ledger) -> list[str]:
