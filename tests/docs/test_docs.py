@@ -21,7 +21,8 @@ PAGES = sorted(
     ]
 )
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-_METRIC = re.compile(r"\"(rayhist_[a-z_]+)\"")
+_COLLECTOR_METRIC = re.compile(r"(?:\b(?:counter|gauge)\(\s*\"|\"rayhist_collector_)([a-z_]+)\"")
+_SERVER_METRIC = re.compile(r"\"(rayhist_server_[a-z_]+)\"")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -54,9 +55,13 @@ def test_every_command_is_in_the_documentation() -> None:
 
 def test_every_metric_is_in_the_documentation() -> None:
     text = "\n".join(page.read_text() for page in PAGES)
-    sources = [*ROOT.glob("collector/src/**/*.py"), *ROOT.glob("server/src/**/*.py")]
-    metrics = {name for source in sources for name in _METRIC.findall(source.read_text())}
-    metrics = {name for name in metrics if name not in {"rayhist_collector", "rayhist_server"}}
+    names = {f"rayhist_collector_{name}" for name in _made(_COLLECTOR_METRIC, "collector")}
+    names |= _made(_SERVER_METRIC, "server")
 
-    assert metrics
-    assert sorted(name for name in metrics if name not in text) == []
+    assert len(names) > 15
+    assert sorted(name for name in names if name not in text) == []
+
+
+def _made(pattern: re.Pattern[str], folder: str) -> set[str]:
+    sources = ROOT.glob(f"{folder}/src/**/*.py")
+    return {name for source in sources for name in pattern.findall(source.read_text())}
