@@ -38,7 +38,7 @@ def judged(live: object, replay: object, table: str = RULE, path: str = f"/nodes
     judgement = Judgement()
     question = Question(path)
     pair = Answered(question, given(live)), Answered(question, given(replay))
-    judge([pair], MOMENTS, Aftermath({}, set()), load(table), judgement)
+    judge([pair], MOMENTS, Aftermath(), load(table), judgement)
     return judgement
 
 

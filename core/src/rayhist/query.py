@@ -181,7 +181,7 @@ def _where(resource: Resource, filters: Iterable[Filter]) -> Condition:
 
 
 def _compared(resource: Resource, one: Filter) -> Condition:
-    """A filter as a condition; a row without a value is equal to none, and if sparse, unequal to none.
+    """A filter as a condition; what has no value is equal to none, and in a sparse column unequal to none.
 
     Raises `BadQuery`.
     """
@@ -193,7 +193,7 @@ def _compared(resource: Resource, one: Filter) -> Condition:
             " Enter filters with –-filter key=value or –-filter key!=value"  # noqa: RUF001 - Ray's own dashes
             f" Supported filter columns: {names}"
         )
-    operators = {"=": "IS", "!=": "<>" if resource.sparse else "IS NOT"}
+    operators = {"=": "IS", "!=": "<>" if column in resource.sparse else "IS NOT"}
     if one.predicate not in operators:
         raise BadQuery(
             f"Unsupported filter predicate {one.predicate[:100]} is given. Available predicates: =, !=."
@@ -202,8 +202,8 @@ def _compared(resource: Resource, one: Filter) -> Condition:
     if one.predicate == "=" or resource.name == "tasks":  # else Ray's source does not look at the value
         _check_id(resource, column, value)
         _check_state(resource, column, value)
-    if isinstance(value, str) and not value.isascii():
-        # SQLite knows the case of ASCII letters only; `folded` is Python's `str.lower`.
+    if isinstance(value, str) and not value.isascii() and column not in _AT_SOURCE.get(resource.name, ()):
+        # SQLite knows the case of ASCII letters only, as Ray's source does; `folded` is Python's `str.lower`.
         return Condition(f'folded("{column}") {operators[one.predicate]} ?', (value.lower(),))
     return Condition(f'"{column}" {operators[one.predicate]} ?', (value,))
 

@@ -34,8 +34,8 @@ class Resource(msgspec.Struct, frozen=True, dict=True):
     """Columns that answers are sorted by; with none, they come as they were written."""
     kept: dict[str, Type] = {}
     """Columns of `more` that are stored beside the filterable ones, for what is computed of them."""
-    sparse: bool = False
-    """Whether Ray's source leaves out a column without a value, so that no filter meets it, not even `!=`."""
+    sparse: tuple[str, ...] = ()
+    """Columns that Ray's source leaves out where they have no value, so that not even `!=` meets them."""
     flat: bool = False
     """Whether every column of `base` is filterable, so that the index need not keep `base` as well."""
 
@@ -109,6 +109,7 @@ TASKS = Resource(
     | {"attempt_number": Type.INTEGER, "worker_pid": Type.INTEGER, "is_debugger_paused": Type.BOOLEAN},
     order=(),
     kept={"creation_time_ms": Type.FLOAT},
+    sparse=("error_type",),
     flat=True,
 )
 
@@ -142,7 +143,7 @@ ACTORS = Resource(
     )
     | {"pid": Type.INTEGER},
     order=("actor_id",),
-    sparse=True,
+    sparse=("node_id", "placement_group_id"),
 )
 
 JOBS = Resource(
@@ -185,7 +186,6 @@ NODES = Resource(
     more=("start_time_ms", "end_time_ms"),
     filterable=_strings("node_id", "node_ip", "state", "node_name") | {"is_head_node": Type.BOOLEAN},
     order=("node_id",),
-    sparse=True,
 )
 
 PLACEMENT_GROUPS = Resource(
@@ -195,7 +195,6 @@ PLACEMENT_GROUPS = Resource(
     filterable=_strings("placement_group_id", "name", "creator_job_id", "state")
     | {"is_detached": Type.BOOLEAN},
     order=("placement_group_id",),
-    sparse=True,
 )
 
 WORKERS = Resource(
@@ -218,7 +217,7 @@ WORKERS = Resource(
         "num_paused_threads": Type.INTEGER,
     },
     order=("worker_id",),
-    sparse=True,
+    sparse=("exit_type", "debugger_port", "num_paused_threads"),
 )
 
 OBJECTS = Resource(
@@ -246,7 +245,7 @@ RUNTIME_ENVS = Resource(
     more=("ref_cnt", "error"),
     filterable=_strings("runtime_env", "error", "node_id") | {"success": Type.BOOLEAN},
     order=(),
-    sparse=True,
+    sparse=("error",),
 )
 
 RESOURCES = {

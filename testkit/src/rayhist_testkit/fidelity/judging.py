@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from rayhist_testkit.fidelity.aftermath import Aftermath
-from rayhist_testkit.fidelity.checks import CHECKS, Case
+from rayhist_testkit.fidelity.case import Case
+from rayhist_testkit.fidelity.checks import CHECKS
 from rayhist_testkit.fidelity.compare import Difference, compare
 from rayhist_testkit.fidelity.moments import Moments
 from rayhist_testkit.fidelity.question import Answered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import resources
 
 import msgspec
@@ -13,13 +13,12 @@ from rayhist.errors import ConfigError
 from rayhist_testkit.fidelity.compare import Difference, Kind
 from rayhist_testkit.fidelity.moments import Ending, Moments, View
 
-_ID = "[0-9a-f]{8,}"
-
 
 class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What may differ, where, and why.
 
-    In `questions` and `fields` `*` stands for anything and `<id>` for an id in hex; one of each must match.
+    In `questions` and `fields` `*` stands for anything, and in `questions` `<id>` for an id in hex; one of
+    each must match.
     """
 
     questions: list[str]
@@ -41,11 +40,11 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
 
     @cached_property
     def _asked(self) -> list[re.Pattern[str]]:
-        return [_pattern(text) for text in self.questions]
+        return [_pattern(text, {"*": ".*", "<id>": "[0-9a-f]{8,}"}) for text in self.questions]
 
     @cached_property
     def _at(self) -> list[re.Pattern[str]]:
-        return [_pattern(text) for text in self.fields]
+        return [_pattern(text, {"*": ".*"}) for text in self.fields]
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,8 +81,6 @@ def _any(patterns: list[re.Pattern[str]], text: str) -> bool:
     return any(pattern.fullmatch(text) for pattern in patterns)
 
 
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
+def _pattern(text: str, signs: dict[str, str]) -> re.Pattern[str]:
     parts = re.split(r"(\*|<id>)", text)
-    known = {"*": ".*", "<id>": _ID}
-    return re.compile("".join(known.get(part, re.escape(part)) for part in parts), re.DOTALL)
+    return re.compile("".join(signs.get(part, re.escape(part)) for part in parts), re.DOTALL)
