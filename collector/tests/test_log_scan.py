@@ -1,4 +1,4 @@
-"""Only regular files are log files."""
+"""Regular files are log files, and folders without anything in them are known, too."""
 
 from __future__ import annotations
 
@@ -25,6 +25,14 @@ def test_links_sockets_and_pipes_are_left_out(tmp_path: Path) -> None:
         listener.bind(str(logs / "sock"))
         found = [entry.path for entry in scan(logs).entries]
     assert found == ["empty.log", "events/event_GCS.log", "raylet.out"]
+
+
+def test_a_folder_is_only_listed_if_nothing_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / "full" / "inner").mkdir(parents=True)
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "link").symlink_to("/etc")
+    found = {entry.path: (entry.folder, entry.size) for entry in scan(tmp_path).entries}
+    assert found == {"full/inner": (True, 0)}
 
 
 def test_a_name_that_no_key_can_hold_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:

@@ -215,6 +215,16 @@ def test_an_inode_that_is_given_to_another_file_makes_no_rename(follower: Follow
     assert (file.path, file.previous) == ("other.err", [])
 
 
+def test_an_empty_folder_is_named_until_there_is_a_file_in_it(follower: Follower) -> None:
+    (follower.logs / "old").mkdir()
+    follower.sweep()
+    assert [path for path, _ in follower.names.values()] == ["old"]
+    (follower.logs / "old" / "a.log").write_bytes(b"x")
+    follower.sweep()
+    assert sorted(path for path, _ in follower.names.values()) == ["old", "old/a.log"]
+    assert follower.packs == 2
+
+
 def test_binary_bytes_and_a_line_without_an_end_come_back_unchanged(follower: Follower) -> None:
     body = bytes(range(256)) * 5000 + b"no end"
     (follower.logs / "worker.out").write_bytes(body)

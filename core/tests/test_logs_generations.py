@@ -55,6 +55,12 @@ def test_a_file_that_was_only_named_is_empty() -> None:
     assert _sizes(files) == {"raylet.err": 5, "raylet.out": 0}
 
 
+def test_an_empty_folder_is_known_by_its_slash() -> None:
+    files = NodeFiles(NODE)
+    files.add_pack("1", 1, _table(PackedFile("a", "old", folder=True), PackedFile("b", "older")))
+    assert _sizes(files) == {"old/": 0, "older": 0}
+
+
 def test_generations_that_fell_out_of_rays_ring_get_the_next_free_numbers() -> None:
     """Ray keeps so many backups and then renames over the oldest: 20 rotations, none is lost."""
     rotations, backups = 20, 5

@@ -25,6 +25,7 @@ PATHS = [
     "serve/app/replica.log",
     "serve/x[1].log",
     ".hidden",
+    "train/empty/",
 ]
 GONE = "0c" * 28
 
@@ -32,14 +33,15 @@ GONE = "0c" * 28
 @pytest.mark.parametrize(
     ("glob", "found"),
     [
-        ("*", [".hidden", "events/", "old/", "raylet.out", "raylet.out.1", "serve/"]),
+        ("*", [".hidden", "events/", "old/", "raylet.out", "raylet.out.1", "serve/", "train/"]),
         ("raylet.*", ["raylet.out", "raylet.out.1"]),
         ("RAYLET*", []),
-        ("*/*", ["events/event_GCS.log", "old/raylet.err", "serve/app/", "serve/x[1].log"]),
+        ("*/*", ["events/event_GCS.log", "old/raylet.err", "serve/app/", "serve/x[1].log", "train/empty/"]),
+        ("train/empty/*", []),
         ("serve/*", ["serve/app/", "serve/x[1].log"]),
         ("serve/", ["serve/"]),
         ("./serve//app/*", ["serve/app/replica.log"]),
-        ("**", ["./", "events/", "old/", "serve/", "serve/app/"]),
+        ("**", ["./", "events/", "old/", "serve/", "serve/app/", "train/", "train/empty/"]),
         ("**/*.log", ["events/event_GCS.log", "serve/app/replica.log", "serve/x[1].log"]),
         ("**/app/**/*", ["serve/app/replica.log"]),
         ("**/**/app/**/**/*", ["serve/app/replica.log"]),
@@ -56,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     top = tmp_path_factory.mktemp("logs")
     for path in PATHS:
         (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).touch()
+        (top / path).mkdir() if path.endswith("/") else (top / path).touch()
     return top
 
 

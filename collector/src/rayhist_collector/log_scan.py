@@ -1,4 +1,4 @@
-"""Which files a session's `logs/` holds: regular ones, empty ones too, and nothing else."""
+"""Which files a session's `logs/` holds: regular ones, even empty ones, and folders with nothing in them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from rayhist.errors import BadIdentifier
 
 
 class LogEntry(NamedTuple):
-    """One file as a scan saw it; `path` is relative to `logs/`."""
+    """One file, or empty folder, as a scan saw it; `path` is relative to `logs/`."""
 
     path: str
     device: int
     inode: int
     size: int
     modified_ns: int
+    folder: bool = False
 
 
 class Scan(msgspec.Struct):
@@ -38,14 +39,15 @@ def scan(folder: Path) -> Scan:
     return found
 
 
-def _walk(folder: Path, prefix: str, found: Scan) -> None:
+def _walk(folder: Path, prefix: str, found: Scan) -> int | None:
+    """Look at everything in a folder; returns how much that is, if that can be known."""
     try:
         children = list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return None
     except OSError as error:
         found.problems[prefix or "."] = str(error.strerror)
-        return
+        return None
     for child in children:
         path = prefix + child.name
         try:
@@ -56,18 +58,21 @@ def _walk(folder: Path, prefix: str, found: Scan) -> None:
             found.problems[_shown(path)] = str(error.strerror)
             continue
         if stat.S_ISDIR(status.st_mode):
-            _walk(Path(child.path), f"{path}/", found)
+            if _walk(Path(child.path), f"{path}/", found) == 0:
+                _add(path, status, found, folder=True)
         elif stat.S_ISREG(status.st_mode):
             _add(path, status, found)
+    return len(children)
 
 
-def _add(path: str, status: os.stat_result, found: Scan) -> None:
+def _add(path: str, status: os.stat_result, found: Scan, *, folder: bool = False) -> None:
     try:
         ids.relative_path(path)
     except BadIdentifier:
         found.problems[_shown(path)] = "its name cannot be part of a key"
         return
-    entry = LogEntry(path, status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    size = 0 if folder else status.st_size
+    entry = LogEntry(path, status.st_dev, status.st_ino, size, status.st_mtime_ns, folder)
     found.entries.append(entry)
 
 

@@ -39,6 +39,7 @@ class Tracked(msgspec.Struct):
     path: str
     device: int
     inode: int
+    folder: bool = False
     previous: list[str] = []
     named: str = ""
     offset: int = 0
@@ -133,6 +134,9 @@ class Tail:
         return planned
 
     def _record(self, pack: PackWriter, file: Tracked) -> bool:
+        if file.folder:
+            pack.name(PackedFile(id=file.id, path=file.path, inode=file.inode, folder=True))
+            return True
         position = file.offset
         try:
             with _Reader(self._folder / file.path, file) as reader:
@@ -201,6 +205,7 @@ def _new(entry: LogEntry, now_ms: int) -> Tracked:
         path=entry.path,
         device=entry.device,
         inode=entry.inode,
+        folder=entry.folder,
         head_crc=zlib.crc32(b""),
         tail_crc=zlib.crc32(b""),
         seen_size=entry.size,

@@ -97,7 +97,10 @@ class LogRange(msgspec.Struct, frozen=True):
 
 
 class LogFileRow(msgspec.Struct, frozen=True):
-    """One log file of a node: path below `logs/`, size in bytes, and how many of those are missing."""
+    """One log file of a node: path below `logs/`, size in bytes, and how many of those are missing.
+
+    A path that ends in `/` is a folder with nothing in it.
+    """
 
     node: str
     path: str

@@ -4,7 +4,8 @@ Members:
 
 * `ranges/<file id>/<start>-<end>`: the bytes `[start, end)` of one file, deflated; the numbers have
   twenty digits, so that names sort by position;
-* `files.json`: for each file id its current path below `logs/`, the paths it had before, and its inode.
+* `files.json`: for each file id its current path below `logs/`, the paths it had before, and its inode; an
+  empty file is only named here, and so is an empty folder.
 
 A file's id stays the same when Ray rotates it (`raylet.out` becomes `raylet.out.1`), so no byte is sent
 twice.  Any ZIP tool opens a pack, and a reader fetches one member with a range read.
@@ -55,12 +56,16 @@ _MAX_OFFSET = 2**62
 
 
 class PackedFile(msgspec.Struct):
-    """One log file's identity: id, path below `logs/`, earlier paths (oldest first), inode."""
+    """One log file's identity: id, path below `logs/`, earlier paths (oldest first), inode.
+
+    Or, if it says so, a folder with nothing in it.
+    """
 
     id: str
     path: str
     previous: list[str] = []
     inode: int = 0
+    folder: bool = False
 
 
 class RangeEntry(msgspec.Struct, frozen=True, gc=False):

@@ -15,14 +15,17 @@ _ANY_FOLDERS = "**"
 def matching(paths: Iterable[str], glob: str) -> list[str]:
     """The paths that match, and the folders that do, sorted.  `glob` has been checked.
 
+    A path that ends in `/` is a folder with nothing in it.
+
     Each folder is looked at once, with every place in the glob that it may stand for, so that no glob takes
     much longer than another.
     """
     wanted = _wanted(glob)
     only_folders = glob.endswith("/") or wanted[-1:] == [_ANY_FOLDERS]
-    files = list(paths)
+    everything = list(paths)
+    files = [path for path in everything if not path.endswith("/")]
     places = {"": _opened(wanted, {0})}
-    for folder in sorted(_folders(files)):  # a folder sorts before those in it
+    for folder in sorted(_folders(everything)):  # a folder sorts before those in it
         places[folder] = _step(wanted, places, folder)
     found = [f"{folder or '.'}/" for folder, there in places.items() if len(wanted) in there]
     if not only_folders:

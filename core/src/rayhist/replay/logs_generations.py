@@ -37,6 +37,7 @@ class _Generation(msgspec.Struct):
     names: int = 0
     """How many names it had before."""
     pieces: list[_Piece] = []
+    folder: bool = False
 
 
 class NodeFiles:
@@ -57,7 +58,7 @@ class NodeFiles:
             self._packed[entry.file_id].pieces.append(_Piece(entry.start, entry.end, key, entry))
 
     def _name(self, file: PackedFile, seen: tuple[int, int, str]) -> None:
-        known = self._packed.setdefault(file.id, _Generation(file.path, seen))
+        known = self._packed.setdefault(file.id, _Generation(file.path, seen, folder=file.folder))
         known.seen = max(known.seen, seen)
         if len(file.previous) >= known.names:
             known.path, known.names = file.path, len(file.previous)
@@ -74,7 +75,8 @@ class NodeFiles:
             size = _size(generation)
             covered = sum(piece.end - piece.start for piece in pieces)
             ranges = [LogRange(one.start, one.end, one.key, _member(one.entry)) for one in pieces]
-            yield LogFileRow(self.node, path, size, size - covered), ranges
+            name = f"{path}/" if generation.folder else path
+            yield LogFileRow(self.node, name, size, size - covered), ranges
 
     def _generations(self) -> list[_Generation]:
         """All files, but only one where another collector has recorded the same whole as we in packs."""
