@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from litestar.testing import TestClient
 
 from rayhist.ids import Cluster, ClusterKind
 from rayhist.memory import MemoryStore
+from rayhist_server import failures
 from rayhist_server.hosts import LocalNames
 from rayhist_testkit import generator
 from rayhist_testkit.faults import FlakyStore, WrappedStore
@@ -100,6 +102,19 @@ def test_an_index_that_breaks_while_it_serves_is_built_anew(
     assert "damaged" in broken.json()["msg"]
     assert healed.status_code == 200
     assert len(list((tmp_path / "cache" / "indexes").glob("*.bad"))) == 1
+
+
+def test_an_index_that_was_emptied_is_damaged_to_a_connection_opened_afterwards() -> None:
+    """It sees a fine database without tables."""
+    empty = sqlite3.connect(":memory:")
+    with pytest.raises(sqlite3.OperationalError) as no_table:
+        empty.execute("SELECT 1 FROM tasks")
+    with pytest.raises(sqlite3.OperationalError) as mistake:
+        empty.execute("SELECT nonsense")
+    empty.close()
+
+    assert failures.is_damage(no_table.value)
+    assert not failures.is_damage(mistake.value)
 
 
 def test_two_sessions_never_mix(make_app: MakeApp, store: MemoryStore) -> None:

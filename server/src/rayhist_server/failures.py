@@ -98,7 +98,7 @@ class Failures:
     def database(self, request: _Request, error: sqlite3.DatabaseError) -> Response[Any]:
         """A damaged index is set aside, and the next request builds it anew; anything else is a fault."""
         view = view_of(request.scope)
-        if view is None or error.sqlite_errorcode & 0xFF not in _DAMAGE:
+        if view is None or not is_damage(error):
             return self.unexpected(request, error)
         self._distrust(view)
         message = f"the cached index of {view.session.path} was damaged ({error}); it is being built anew"
@@ -147,3 +147,9 @@ def _option(request: _Request, name: str) -> bool:
 def after_login(request: _Request) -> str:
     """Where to go after the login: the page that was asked for, relative to the server's root."""
     return str(request.scope["raw_path"].partition(b"?")[0].decode("latin-1").lstrip("/"))
+
+
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Whether the index file is broken, rather than our question."""
+    # A file that was cut to nothing is a fine, empty database to a connection that is opened only then.
+    return error.sqlite_errorcode & 0xFF in _DAMAGE or str(error).startswith("no such table")
