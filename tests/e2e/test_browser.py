@@ -39,8 +39,8 @@ def test_the_driver_page_shows_tasks_actors_and_groups(visitor: Visitor, base: s
 
 def test_the_picture_of_the_readme(visitor: Visitor, base: str, screenshots: Path) -> None:
     """`out/screenshots/dashboard.png`, of which the one in `docs/images` is a copy."""
-    with visitor.visit(f"{base}#/jobs", "jobs-again") as page:
-        shows(page, "SUCCEEDED", "FAILED", "STOPPED", "Job was intentionally stopped.")
+    with visitor.visit(f"{base}#/overview", "overview-again") as page:
+        shows(page, "Recent jobs", "demo-running.1", "Node Status", "Active:", "Resource Status")
         page.screenshot(path=screenshots / "dashboard.png")
 
 

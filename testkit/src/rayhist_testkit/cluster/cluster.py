@@ -80,8 +80,9 @@ class RayCluster:
         processes.terminate([child for child in running if child.poll() is None], within_s=_STOP_WITHIN_S)
 
     def run(self, command: list[str | Path], output: Path) -> subprocess.Popen[bytes]:
-        """Start a driver beside the head; it ends with the cluster."""
-        return self._spawn(command, self.root / "driver", self._environments[0], output)
+        """Start a driver beside the head; it finds the cluster by `$RAY_ADDRESS`, and ends with it."""
+        environment = {**self._environments[0], "RAY_ADDRESS": self.head.address}
+        return self._spawn(command, self.root / "driver", environment, output)
 
     def log_sizes(self) -> dict[str, dict[str, int]]:
         """Bytes of each running node's log files that have any, by its address and the path below `logs/`."""

@@ -93,7 +93,7 @@ class HistoryServer:
         return Dashboard(self.session_url(session))
 
     def until_ended(self, session: Session) -> None:
-        """Wait until the server concludes, hearing nothing of it, that the cluster is no more; open it then."""
+        """Wait until the server concludes that the cluster is no more; then open the session."""
 
         def ended() -> bool:
             listed = self.root.json("api/v1/sessions")["sessions"]

@@ -74,7 +74,6 @@ def _run(cluster: RayCluster, sections: Sequence[str], folder: Path, say: Say) -
     say(f"running the workload: {', '.join(sections)}")
     command: list[str | Path] = [
         *("python", "-m", "rayhist_testkit.demo.workload"),
-        *("--address", cluster.head.address, "--dashboard", cluster.head.dashboard),
         *("--folder", folder, "--nodes", str(len(cluster.nodes)), "--sections", ",".join(sections)),
     ]
     output = folder / "workload.log"

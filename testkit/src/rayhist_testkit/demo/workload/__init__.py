@@ -9,5 +9,7 @@ FULL = (*DEMO, "libraries")
 """All sections."""
 LEDGER = "ledger.json"
 """The file that says, when it is there, that all sections are done, and what they made."""
+HANGS = "RAYHIST_WORKLOAD_HANGS"
+"""In a job's environment: the file that it makes when it hangs."""
 DATASET = "doubled"
 TRAIN_RUN = "demo-train"

@@ -1,4 +1,7 @@
-"""`python -m rayhist_testkit.demo.workload`: run the sections, write the ledger, and hold until killed."""
+"""`python -m rayhist_testkit.demo.workload`: run the sections, write the ledger, and hold until killed.
+
+The cluster is the one of `$RAY_ADDRESS`.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,8 @@ from rayhist_testkit.demo.workload.run import Run, Section
 
 def main(argv: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(argv)
-    ray.init(address=chosen.address, namespace="demo", log_to_driver=False)
-    run = Run(chosen.address, chosen.dashboard, chosen.folder)
+    context = ray.init(namespace="demo", log_to_driver=False)
+    run = Run(f"http://{context.dashboard_url}", chosen.folder)
     run.ledger.nodes = chosen.nodes
     run.ledger.driver_job = ray.get_runtime_context().get_job_id()
     run.ledger.jobs["workload"] = Job(run.ledger.driver_job, "RUNNING", type="DRIVER")
@@ -45,8 +48,6 @@ def _section(name: str) -> Section:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m rayhist_testkit.demo.workload", description=__doc__)
-    parser.add_argument("--address", required=True, help="HOST:PORT of Ray's GCS")
-    parser.add_argument("--dashboard", required=True, help="URL of the live dashboard")
     parser.add_argument(
         "--folder", required=True, type=Path, help=f"for its files; {LEDGER} is written when all is done"
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from ray.job_submission import JobStatus, JobSubmissionClient
 
 from rayhist.errors import RayhistError
 from rayhist_testkit.cluster.waiting import until
 from rayhist_testkit.demo.ledger import Job, Log
+from rayhist_testkit.demo.workload import HANGS
 from rayhist_testkit.demo.workload.run import PATIENCE_S, Finish, Run, until_exists
 
 _DRIVER = "python -m rayhist_testkit.demo.workload.submitted"
@@ -18,8 +22,10 @@ def begin(run: Run) -> Finish:
     succeeded = client.submit_job(entrypoint=f"{_DRIVER} succeed", metadata={"team": "demo"})
     failed = client.submit_job(entrypoint=f"{_DRIVER} fail")
     plain = client.submit_job(entrypoint="echo no Ray here; echo and this is stderr >&2")
-    stopped = client.submit_job(entrypoint=f"{_DRIVER} hang {stopped_file}")
-    running = client.submit_job(entrypoint=f"{_DRIVER} hang {running_file}", submission_id="demo-running.1")
+    stopped = client.submit_job(entrypoint=f"{_DRIVER} hang", runtime_env=_telling(stopped_file))
+    running = client.submit_job(
+        entrypoint=f"{_DRIVER} hang", runtime_env=_telling(running_file), submission_id="demo-running.1"
+    )
     run.ledger.jobs |= {
         "succeeded": Job(succeeded, "SUCCEEDED", message="successfully"),
         "failed": Job(failed, "FAILED", message="exit code 3"),
@@ -39,6 +45,11 @@ def begin(run: Run) -> Finish:
         _expect_logs(run, client, succeeded, plain)
 
     return finish
+
+
+def _telling(file: Path) -> dict[str, Any]:
+    """The runtime environment of a job that makes the file when it hangs."""
+    return {"env_vars": {HANGS: str(file)}}
 
 
 def until_ended(client: JobSubmissionClient, job: str, expected: JobStatus) -> None:

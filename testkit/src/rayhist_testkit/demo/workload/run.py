@@ -24,8 +24,6 @@ PATIENCE_S = 180
 class Run:
     """One run of the workload."""
 
-    address: str
-    """What drivers connect to."""
     dashboard: str
     """The live dashboard's address."""
     folder: Path
