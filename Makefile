@@ -26,11 +26,12 @@ fidelity: $(READY) ## compare what a live dashboard answers with what its replay
 .PHONY: test
 test: $(READY) ## run every test: real Ray, real S3, a real browser
 	tools/setup-system.sh
-	$(RUN)/pytest
+	$(RUN)/pytest -m "not services" -n 2
+	$(RUN)/pytest -m services
 
 .PHONY: test-fast
 test-fast: $(READY) ## run the tests that start no service, in under 20 s
-	$(RUN)/pytest -m "not services"
+	$(RUN)/pytest -m "not services and not rayhist_slow" -n 2 --hypothesis-profile=fast
 
 .PHONY: check
 check: $(READY) ## lint, types, import contracts, declared dependencies, sizes, docs
@@ -59,7 +60,7 @@ clean: ## remove the environment and everything generated
 
 .venv/bin/uv:
 	"$$(tools/find-python.sh)" -m venv .venv
-	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check uv==0.13.9
 
 $(READY): .venv/bin/uv uv.lock $(PROJECTS)
 	$(RUN)/uv sync
