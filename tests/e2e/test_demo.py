@@ -6,10 +6,13 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from rayhist_testkit.cluster import processes
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.server import HistoryServer
 from rayhist_testkit.demo.check import mismatches
@@ -48,12 +51,24 @@ def test_the_session_is_listed_as_lost_with_its_address(server: HistoryServer, r
     assert server.root.raw(listed["path"].lstrip("/")).startswith(b"<!doctype html>")
 
 
-def test_the_demo_ends_on_ctrl_c_and_leaves_nothing_running(tmp_path: Path) -> None:
-    """Ctrl-C in the middle of the start: every process and the temporary folder are gone."""
-    command = [sys.executable, "-m", "rayhist.cli", "demo", "--check", "--keep", tmp_path]
-    demo = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": "/tmp"})
-    lines = iter(demo.stderr.readline, "")
-    next(line for line in lines if "starting Ray" in line)
-    demo.send_signal(signal.SIGINT)
-    demo.communicate(timeout=60)
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder for temporary files with a path as short as Ray needs it."""
+    with tempfile.TemporaryDirectory(prefix="e2e-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "SIGTERM"])
+def test_the_demo_can_be_ended_at_any_time_and_leaves_nothing(sent: int, short_folder: Path) -> None:
+    """In the middle of the start: every process and every file is gone."""
+    command = [sys.executable, "-m", "rayhist.cli", "demo", "--check"]
+    environment = {**os.environ, "TMPDIR": str(short_folder)}
+    demo = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    assert demo.stderr is not None
+    next(line for line in iter(demo.stderr.readline, "") if "starting Ray" in line)
+    assert processes.belonging_to(short_folder)
+    demo.send_signal(sent)
+    demo.communicate(timeout=90)
     assert demo.returncode == 130
+    assert processes.belonging_to(short_folder) == []
+    assert list(short_folder.iterdir()) == []

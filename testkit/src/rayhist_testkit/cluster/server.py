@@ -102,7 +102,7 @@ class HistoryServer:
 
         until(ended, f"the session {session.name} is listed as ended", within_s=_ENDED_WITHIN_S)
         opened = self.session(session)
-        until(lambda: opened.answers(""), "the session is replayed", within_s=_REPLAYED_WITHIN_S)
+        until(lambda: opened.answers("api/version"), "the session is replayed", within_s=_REPLAYED_WITHIN_S)
 
     def wait(self) -> int:
         """Serve until the process ends by itself; returns its exit status."""

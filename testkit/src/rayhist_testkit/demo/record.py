@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ def record(settings: ClusterSettings, sections: Sequence[str], folder: Path, say
         say("waiting until the archive has it all")
         until_shipped(cluster, made)
         say(f"killing {cluster.kill_without_warning()} processes with SIGKILL, the collectors' too")
-    return Recording(settings, _session(settings), made)
+    return Recording(settings, shipped.newest_session(settings), made)
 
 
 @contextmanager
@@ -66,7 +65,7 @@ def running(
 
 def reopen(settings: ClusterSettings, folder: Path) -> Recording:
     """A recording that was made earlier with these settings and this folder."""
-    return Recording(settings, _session(settings), ledger.read(folder / LEDGER))
+    return Recording(settings, shipped.newest_session(settings), ledger.read(folder / LEDGER))
 
 
 def _run(cluster: RayCluster, sections: Sequence[str], folder: Path, say: Say) -> Ledger:
@@ -126,11 +125,3 @@ def until_shipped(cluster: RayCluster, made: Ledger) -> None:
 def _keep_output(cluster: RayCluster, folder: Path) -> None:
     for log in sorted(cluster.root.glob("n*/*.log")):
         shutil.copy(log, folder / f"{log.parent.name}-{log.name}")
-
-
-def _session(settings: ClusterSettings) -> Session:
-    async def newest() -> Session:
-        async with shipped.open_store(settings) as store:
-            return (await shipped.recorded_sessions(store, settings.cluster()))[-1]
-
-    return asyncio.run(newest())

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from rayhist import codec, layout, manifest
+from rayhist.errors import NotFound
 from rayhist.ids import Cluster, IdKind, Session, hex_from_base64
 from rayhist.plugins import Plugins, options_of
 from rayhist.replay import inventory
@@ -50,6 +51,19 @@ def open_store(settings: ClusterSettings) -> Store:
     kind = Plugins.discover().storage_for(settings.storage_url)
     options = options_of(kind, dict(settings.storage_options), "$.storage.options")
     return kind.open(settings.storage_url, options)
+
+
+def newest_session(settings: ClusterSettings) -> Session:
+    """The cluster's last session.  Raises `NotFound` if it has none in the archive."""
+
+    async def newest() -> Session:
+        async with open_store(settings) as store:
+            found = await recorded_sessions(store, settings.cluster())
+        if not found:
+            raise NotFound(f"{settings.storage_url}: no session of {settings.cluster().path}")
+        return found[-1]
+
+    return asyncio.run(newest())
 
 
 async def recorded_sessions(store: Store, cluster: Cluster) -> list[Session]:
