@@ -286,6 +286,15 @@ def test_an_actor_killed_before_it_came_alive_shows_where_it_was_to() -> None:
     assert (row(folded)["node_id"], row(folded)["pid"]) == (None, 42)
 
 
+def test_an_actor_keeps_the_process_that_its_cluster_forgot_while_it_was_shut_down() -> None:
+    whole = shown("ALIVE", ms(2), workerId=WORKER)
+    bare = {name: value for name, value in whole.items() if name not in {"workerId", "numExecutedTasks"}}
+    later = answer("/logical/actors", {"data": {"actors": {ACTOR: bare}}}, at_ms=ms(9))
+    for answers in ([logical(whole), later], [later, logical(whole)]):
+        folded = fold([definition(), lifecycle(alive(2))], answers=answers)
+        assert document(folded)["numExecutedTasks"] == 9
+
+
 def test_a_process_that_is_gone_is_not_shown_for_the_next() -> None:
     """The actor restarted after the dashboard was asked."""
     events = [definition(), lifecycle(alive(2), state("RESTARTING", 3), alive(4, OTHER_WORKER))]

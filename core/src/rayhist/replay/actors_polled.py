@@ -8,10 +8,9 @@ import msgspec
 
 from rayhist.events import Int64
 from rayhist.replay import polled
+from rayhist.replay.actors_processes import LOGICAL
 from rayhist.replay.context import Context
 from rayhist.resources import ACTORS
-
-LOGICAL = "/logical/actors"
 
 
 class Address(msgspec.Struct, rename="camel", frozen=True):
@@ -72,7 +71,7 @@ def polled_actors(context: Context) -> dict[str, Polled]:
     """By actor id; what cannot be read goes into `context.problems`."""
     logical = _logical(context)
     found = {
-        identifier: Polled(shown, {name: value for name, value in fields.items() if name not in _SHOWN})
+        identifier: Polled(shown, _process(identifier, fields, shown, context))
         for identifier, fields in logical.items()
         if (shown := _shown(fields)) is not None
     }
@@ -83,6 +82,17 @@ def polled_actors(context: Context) -> dict[str, Polled]:
         one = found.setdefault(row["actor_id"], Polled())
         one.row, one.row_at_ms = row, listing.fetched_at
     return found
+
+
+def _process(identifier: str, fields: dict[str, Any], shown: ShownActor, context: Context) -> dict[str, Any]:
+    """What is said of the actor's process; of one that is alive, whatever was said of it last."""
+    last = context.answers.processes.last(identifier)
+    seen = _shown(last)
+    same = seen is not None and seen.address == shown.address
+    whole = fields.get("processStats") and fields.get("workerId")
+    if shown.state == "ALIVE" and same and not whole:
+        fields = last
+    return {name: value for name, value in fields.items() if name not in _SHOWN}
 
 
 def _logical(context: Context) -> dict[str, dict[str, Any]]:

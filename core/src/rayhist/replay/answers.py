@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from rayhist import layout
+from rayhist.replay.actors_processes import ActorProcesses
 from rayhist.replay.nodes_polled import PolledNodes
 from rayhist.source import Answer, Published, digest_of
 
@@ -33,6 +34,7 @@ class Answers:
         self._ranks: dict[str, tuple[bool, int]] = {}
         self._times: dict[tuple[str, str], int] = {}
         self.nodes = PolledNodes()
+        self.processes = ActorProcesses()
 
     def add(self, answer: Answer) -> None:
         endpoint = layout.canonical_endpoint(answer.endpoint)
@@ -42,6 +44,7 @@ class Answers:
         if answer.status != OK:
             return
         self.nodes.take(answer)
+        self.processes.take(answer)
         rank = (not _empty(answer), answer.fetched_at)
         if endpoint not in self._good or rank >= self._ranks[endpoint]:
             self._good[endpoint] = answer

@@ -19,6 +19,8 @@ _ERROR_TYPE = "WORKER_DIED"
 """What the GCS calls it in both cases."""
 
 _NS_PER_MS = 1_000_000
+_HALF_A_MS = 500_000
+"""Rows show nanoseconds divided as floats, as Ray does, which may take a whole millisecond down by one."""
 
 
 class Ending(NamedTuple):
@@ -72,7 +74,7 @@ def _with_job(record: Record, job_end_ms: dict[str, int]) -> Ending | None:
 
 
 def _with_cluster(record: Record, at_ms: int) -> Ending:
-    at_ns = max([at_ms * _NS_PER_MS, *record.states.values()])
+    at_ns = max([at_ms * _NS_PER_MS + _HALF_A_MS, *record.states.values()])
     state = STATES[record.state]
     message = f"The cluster ended at {_utc(at_ns)} while this task was {state}. How it ended is not known."
     return Ending(at_ns, _ERROR_TYPE, message)
