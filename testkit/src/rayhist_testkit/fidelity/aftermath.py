@@ -33,8 +33,11 @@ class Aftermath(msgspec.Struct, frozen=True):
         return any(one.partition("/")[0] in text for one in self.later)
 
 
-def after(replay: Dashboard, from_ms: int) -> Aftermath:
-    """Ask the view of the session that concludes nothing from its end."""
+def after(replay: Dashboard, from_ms: int, known: bytes) -> Aftermath:
+    """Ask the view of the session that concludes nothing from its end.
+
+    `known` is what the live dashboard answered; an id that is not in it is of something later.
+    """
     tasks = replay.json("api/v0/tasks", detail=1, limit=10_000, exclude_driver="false")["data"]["result"][
         "result"
     ]
@@ -42,17 +45,19 @@ def after(replay: Dashboard, from_ms: int) -> Aftermath:
     drivers = [row for row in replay.rows("workers") if row["worker_type"] == "DRIVER"]
     job_ends = {row["worker_id"][:_JOB_DIGITS]: row["end_time_ms"] for row in drivers if row["end_time_ms"]}
     lives = [*_things(replay), *_jobs(jobs)]
+    later = [row for row in tasks if _changed(row, from_ms) or _marked(row, job_ends)]
     return Aftermath(
         later=frozenset(
             [
                 *(one for one, times, _ in lives if any((at or 0) >= from_ms for at in times)),
-                *(_attempt(row) for row in tasks if _changed(row, from_ms) or _marked(row, job_ends)),
+                *(one for one, _, _ in lives if one.encode() not in known),
+                *map(attempt, later),
             ]
         ),
         going=frozenset(
             [
                 *(one for one, _, over in lives if not over),
-                *(_attempt(row) for row in tasks if row["state"] not in _OVER),
+                *(attempt(row) for row in tasks if row["state"] not in _OVER),
             ]
         ),
     )
@@ -77,7 +82,8 @@ def _jobs(jobs: Iterable[Row]) -> Iterator[Life]:
             yield one, [job["start_time"], job["end_time"]], job["status"] in _OVER
 
 
-def _attempt(row: Row) -> str:
+def attempt(row: Row) -> str:
+    """How an attempt is called here."""
     return f"{row['task_id']}/{row['attempt_number']}"
 
 

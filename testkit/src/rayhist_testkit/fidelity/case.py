@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rayhist_testkit.fidelity.aftermath import Aftermath
+from rayhist_testkit.fidelity.aftermath import Aftermath, attempt
 from rayhist_testkit.fidelity.compare import Difference, Kind
 from rayhist_testkit.fidelity.moments import Moments
 from rayhist_testkit.fidelity.question import Given, Question
@@ -36,7 +36,9 @@ def names(difference: Difference, case: Case) -> set[str]:
     """The ids that a difference is about: of the row, in the path, or in the question."""
     one = row(difference)
     if "task_id" in one:
-        return {f"{one['task_id']}/{one['attempt_number']}"}
+        return {attempt(one)}
+    if "coreWorkerStats" in one:
+        return {each["workerId"] for each in one["coreWorkerStats"]}
     if named := [one[name] for name in _IDS if one.get(name)]:
         return set(named[:1])
     found = {*_BRACKETED.findall(difference.at), *difference.at.split(".")}

@@ -73,9 +73,38 @@ def _grown(_: Difference, case: Case) -> bool:
     return whole is not None and case.live.body in whole
 
 
+def _gone(difference: Difference, case: Case) -> bool:
+    """The live dashboard has no answer for a node that is dead; ours has."""
+    said = f"{case.live.body!r}"
+    gone = "doesn't exist" in said or "Server got itself in trouble" in said
+    return case.live.status == 500 and gone and case.replay.status in {200, 500} and bool(difference.replay)
+
+
+def _richer(difference: Difference, _: Case) -> bool:
+    """The live dashboard has forgotten it; ours has not."""
+    return difference.live in (None, "", 0, "0", {}) and difference.replay not in (None, "", 0, "0", {})
+
+
 def _blank(difference: Difference, _: Case) -> bool:
     """What only one side has says nothing."""
     return (difference.live or difference.replay) in ([], {}, None, "")
+
+
+def _same_tasks(difference: Difference, _: Case) -> bool:
+    """The tasks are in the same order, only the attempts of one are not."""
+    live, replay = _tasks(difference.live), _tasks(difference.replay)
+    return [one for one in live if one in replay] == [one for one in replay if one in live]
+
+
+def _tasks(rows: list[dict[str, Any]]) -> list[str]:
+    """Task ids, each where it comes first, of the rows of a list or the spans of a timeline."""
+    found = (row.get("task_id") or row.get("args", {}).get("task_id") for row in rows)
+    return list(dict.fromkeys(one for one in found if one))
+
+
+def _refused(difference: Difference, case: Case) -> bool:
+    """The live dashboard answers as if it were its own failure; ours says what is wrong with the question."""
+    return case.live.status == 500 and case.replay.status == 400 and difference.replay[1].startswith("not a")
 
 
 def _at_random(difference: Difference, _: Case) -> bool:
@@ -104,7 +133,11 @@ CHECKS: dict[str, Check] = {
     "explained": _explained,
     "answered": _answered,
     "grown": _grown,
+    "gone": _gone,
+    "richer": _richer,
     "blank": _blank,
+    "same-tasks": _same_tasks,
+    "refused": _refused,
     "attempt": _at_random,
     **checks_later.CHECKS,
     **checks_ended.CHECKS,

@@ -50,7 +50,7 @@ def _listed(difference: Difference, case: Case) -> bool:
 def _count(difference: Difference, case: Case) -> bool:
     """Counts of what meets a filter differ by what went on, at most."""
     most = len(case.aftermath.going) + len(case.aftermath.later)
-    return abs((difference.replay or 0) - (difference.live or 0)) <= most
+    return bool(abs((difference.replay or 0) - (difference.live or 0)) <= most)
 
 
 def _counts(difference: Difference, case: Case) -> bool:
@@ -60,8 +60,23 @@ def _counts(difference: Difference, case: Case) -> bool:
     return bool(replay.keys() <= _OVER and 0 <= added <= len(case.aftermath.later))
 
 
+def _group(difference: Difference, _: Case) -> bool:
+    """Calls of a function that went on are found among what failed."""
+    return bool(difference.replay["state_counts"].keys() == {"FAILED"})
+
+
 def _went_on(difference: Difference, case: Case) -> bool:
     return bool(names(difference, case) & case.aftermath.going)
+
+
+def _with_its_node(difference: Difference, case: Case) -> bool:
+    """A worker that Ray still calls alive ended with its node, before the session did."""
+    if not _went_on(difference, case):
+        return False
+    said = difference.replay
+    if isinstance(said, int):
+        return 0 < said < case.moments.end_ms
+    return str(said).startswith("The worker's node died.")
 
 
 def _told(difference: Difference, _: Case) -> bool:
@@ -85,6 +100,8 @@ CHECKS: dict[str, Callable[[Difference, Case], bool]] = {
     "ended-row": _listed,
     "ended-count": _count,
     "ended-counts": _counts,
+    "ended-group": _group,
+    "ended-with-its-node": _with_its_node,
     "ended-told": _told,
     "ended-inactive": _inactive,
 }

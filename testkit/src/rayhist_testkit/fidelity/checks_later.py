@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from rayhist_testkit.fidelity.aftermath import attempt
 from rayhist_testkit.fidelity.case import Case, is_number, names, row
 from rayhist_testkit.fidelity.compare import Difference, Kind
 
@@ -34,6 +36,20 @@ def _later_counts(difference: Difference, case: Case) -> bool:
     )  # what changes its state leaves one and enters another
 
 
+def _later_group(difference: Difference, case: Case) -> bool:
+    """All calls of a function that one side counts are among what changed after the live answer."""
+    counts = row(difference).get("state_counts", {}).values()
+    return bool(0 < sum(counts) <= len(case.aftermath.later))
+
+
+def _displaced(_: Difference, case: Case) -> bool:
+    """Something later stands before it in a list that is full."""
+    asked = parse_qs(urlsplit(case.question.path).query).get("limit", ["100"])
+    listed = msgspec.json.decode(case.replay.body)["data"]["result"]["result"]
+    later = [one for one in listed if attempt(one) in case.aftermath.later]
+    return bool(later) and len(listed) == int(asked[0])
+
+
 def _later_order(difference: Difference, case: Case) -> bool:
     """Among what is listed is something that changed after the live answer, which the order depends on."""
     return case.aftermath.about(msgspec.json.encode(difference.live).decode())
@@ -58,6 +74,8 @@ CHECKS: dict[str, Callable[[Difference, Case], bool]] = {
     "later": _later,
     "later-count": _later_count,
     "later-counts": _later_counts,
+    "later-group": _later_group,
+    "displaced": _displaced,
     "later-order": _later_order,
     "later-time": _later_time,
 }

@@ -9,7 +9,7 @@ from typing import Any
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.waiting import until
 
-_STILL_S = 6.0
+_STILL_S = 15.0
 _WITHIN_S = 180.0
 
 

@@ -49,7 +49,8 @@ class Run:
                 view: server.session_url(recorded.session, last_known=view is View.LAST_KNOWN)
                 for view in View
             }
-            aftermath = after(Dashboard(urls[View.LAST_KNOWN]), witnessed.from_ms)
+            known = b"".join(one.answer.body for one in witnessed.live)
+            aftermath = after(Dashboard(urls[View.LAST_KNOWN]), witnessed.from_ms, known)
             end = Dashboard(urls[View.ENDED]).json("api/v1/session")["end"]
             for moments in _moments(witnessed, end["at_ms"]):
                 self.say(f"asking the replay for the same, {moments.view}")
