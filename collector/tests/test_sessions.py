@@ -165,5 +165,5 @@ def test_a_folder_of_one_raylet_is_believed_more_than_a_stray_event(ray_folder: 
 
 
 def test_a_configured_id_that_is_none_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"\[collector\] node_id: not a node id"):
+    with pytest.raises(ConfigError, match=r"\[collector\] node_id: no node id"):
         Identity(tmp_path, "../x")

@@ -147,7 +147,7 @@ def test_a_node_is_found_by_id_in_any_case_and_by_its_address(index: Index) -> N
         ({"node_ip": "10.9.9.9"}, 404, "Cannot find matching node_id for a given node ip 10.9.9.9"),
         ({"node_id": "ff" * 28}, 500, f"Agent for node id: {'ff' * 28} doesn't exist."),
         ({"node_id": GONE}, 404, f"No logs of node {GONE} were recorded."),
-        ({"node_id": "../etc"}, 400, "not a node id (56 hex digits): '../etc'"),
+        ({"node_id": "../etc"}, 400, "no node id (56 hex digits): '../etc'"),
         ({"node_ip": "1\n2"}, 404, "Cannot find matching node_id for a given node ip '1\\n2'"),
     ],
 )

@@ -58,7 +58,7 @@ def hex_id(kind: IdKind, value: str) -> str:
     """Return `value` as lower-case hex of the right length, or raise `BadIdentifier`."""
     lowered = value.lower()
     if len(lowered) != 2 * kind.size or not _HEX.match(lowered):
-        raise BadIdentifier(f"not a {kind} id ({2 * kind.size} hex digits): {_shown(value)}")
+        raise BadIdentifier(f"no {kind} id ({2 * kind.size} hex digits): {_shown(value)}")
     return lowered
 
 

@@ -92,7 +92,8 @@ def _log_info(attempt: _Attempt) -> _LogInfo:
     raise LogError(
         f"Could not find log file for task attempt:{name}.Worker id = {attempt.worker_id}, "
         f"node id = {attempt.node_id},log_info = None",
-        remedy="Ray before 2.54 does not report where a task's output stands: look at the worker's file",
+        remedy="Ray did not say where the output stands, as its worker crashed or Ray is older than 2.54:"
+        " look at the worker's file",
     )
 
 
