@@ -104,7 +104,7 @@ def _tasks(rows: list[dict[str, Any]]) -> list[str]:
 
 def _refused(difference: Difference, case: Case) -> bool:
     """The live dashboard answers as if it were its own failure; ours says what is wrong with the question."""
-    return case.live.status == 500 and case.replay.status == 400 and difference.replay[1].startswith("not a")
+    return case.live.status == 500 and case.replay.status == 400 and difference.replay[1].startswith("no ")
 
 
 def _at_random(difference: Difference, _: Case) -> bool:
