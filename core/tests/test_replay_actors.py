@@ -4,96 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
-from rayhist.errors import DataError
-from rayhist.events import decode
-from rayhist.ids import IdKind, nil_id
-from rayhist.replay.actors import ActorFold
-from rayhist.resources import ACTORS
-from rayhist_testkit.folding import ENDED, Folded, answer, event, fold, in_base64, listed
+from rayhist_testkit.folding import ENDED, answer, event, fold, in_base64, listed
 
-ACTOR = "ca4b250947275724ba6cbda2" + "01000000"
-NODE, OTHER_NODE = "ab" * 28, "cd" * 28
-WORKER, OTHER_WORKER = "ee" * 28, "dd" * 28
-GROUP = "f658b4d92bcd6e314c96c4d4a3a601000000"
-NO_ADDRESS = {
-    "nodeId": nil_id(IdKind.NODE),
-    "workerId": nil_id(IdKind.WORKER),
-    "ipAddress": "",
-    "port": 0,
-}
-BLANK = {"nodeId": "", "workerId": "", "pid": 0, "port": 0, "reprName": "", "restartReason": "ACTOR_FAILURE"}
-BOOM = {"formatted_exception_string": "boom", "serialized_exception": "g"}
-KILLED = {"actorDiedErrorContext": {"errorMessage": "killed", "actorId": in_base64(ACTOR), "pid": 42}}
-
-
-def second(at: int) -> str:
-    return f"2026-11-30T15:31:{at:02}Z"
-
-
-def ms(at: int) -> int:
-    return 1796052660000 + at * 1000
-
-
-def definition(at: str = second(0), **fields: object) -> dict[str, Any]:
-    known = {
-        "actorId": in_base64(ACTOR),
-        "jobId": in_base64("01000000"),
-        "className": "Counter",
-        "name": "c",
-        "rayNamespace": "ns",
-        "serializedRuntimeEnv": "{}",
-        "requiredResources": {"CPU": 0.1},
-    }
-    return event("ACTOR_DEFINITION_EVENT", at, **(known | fields))
-
-
-def state(name: str, at: int, **fields: object) -> dict[str, Any]:
-    return BLANK | {"state": name, "timestamp": second(at)} | fields
-
-
-def alive(at: int, worker: str = WORKER, node: str = NODE, **fields: object) -> dict[str, Any]:
-    known = {"workerId": in_base64(worker), "nodeId": in_base64(node), "pid": 42, "port": 4711}
-    return state("ALIVE", at, **(known | fields))
-
-
-def lifecycle(*transitions: dict[str, Any]) -> dict[str, Any]:
-    return event("ACTOR_LIFECYCLE_EVENT", actorId=in_base64(ACTOR), stateTransitions=list(transitions))
-
-
-def shown(state: str, at_ms: int, **fields: object) -> dict[str, Any]:
-    """The actor as `/logical/actors` shows it."""
-    known = {
-        "actorId": ACTOR,
-        "jobId": "01000000",
-        "state": state,
-        "className": "Counter",
-        "timestamp": float(at_ms),
-        "address": {"nodeId": NODE, "workerId": WORKER, "ipAddress": "10.0.0.1", "port": 4711},
-        "pid": 42,
-        "numRestarts": "0",
-        "exitDetail": "-",
-        "processStats": {"pid": 42, "cpuPercent": 1.5},
-        "mem": [4, 3, 2, 1],
-        "gpus": [],
-        "numExecutedTasks": 9,
-    }
-    return known | fields
-
-
-def logical(*actors: dict[str, Any]) -> Any:
-    return answer("/logical/actors", {"data": {"actors": {one["actorId"]: one for one in actors}}})
-
-
-def document(folded: Folded) -> Any:
-    return folded.documents("actor")[ACTOR]
-
-
-def row(folded: Folded) -> dict[str, Any]:
-    [found] = folded.rows(ACTORS)
-    return found
+from .actors_told import (
+    ACTOR,
+    GROUP,
+    KILLED,
+    NO_ADDRESS,
+    NODE,
+    OTHER_NODE,
+    OTHER_WORKER,
+    WORKER,
+    alive,
+    definition,
+    document,
+    lifecycle,
+    logical,
+    ms,
+    row,
+    second,
+    shown,
+    state,
+)
 
 
 def test_an_actor_that_waits_has_nil_ids_and_no_times() -> None:
@@ -372,37 +306,3 @@ def test_a_nodes_page_lists_every_actor_that_was_there() -> None:
     assert sorted(nodes[NODE]["actors"]) == [ACTOR, waiting]
     assert list(nodes[OTHER_NODE]["actors"]) == [ACTOR]
     assert nodes[NODE]["actors"][ACTOR]["requiredResources"] == {"myThing": 1.0}
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        definition(actorId=""),
-        definition(jobId="AAAAAAAA"),
-        definition(placementGroupId="AA=="),
-        lifecycle(alive(2, worker="ee")),
-        lifecycle(state("ALIVE", 2) | {"timestamp": ""}),
-    ],
-)
-def test_nothing_is_taken_of_an_event_that_cannot_be_believed(bad: dict[str, Any]) -> None:
-    actors = ActorFold()
-    with pytest.raises(DataError):
-        actors.add(decode(msgspec.json.encode(bad)))
-
-    assert actors._events == {}
-
-
-@pytest.mark.parametrize("body", [{"data": {"actors": []}}, {"data": {"actors": {ACTOR: 7}}}, 3])
-def test_an_answer_of_another_shape_is_named(body: object) -> None:
-    folded = fold([definition(), lifecycle(alive(2))], answers=[answer("/logical/actors", body)])
-
-    assert row(folded)["state"] == "ALIVE"
-    assert any("The recorded answer of /logical/actors cannot be read" in one for one in folded.problems)
-
-
-def test_one_odd_actor_costs_that_actors_view() -> None:
-    odd = shown("ALIVE", ms(2), pid={"not": "a pid"})
-    folded = fold([definition(), lifecycle(alive(2))], answers=[logical(odd)])
-
-    assert (document(folded)["pid"], document(folded)["processStats"]) == (42, None)
-    assert "1 actors of the recorded answer of /logical/actors cannot be read." in folded.problems
