@@ -125,4 +125,4 @@ def test_a_large_file_goes_up_and_down_in_little_memory(seaweedfs: SeaweedFS, tm
     assert moved.returncode == 0, moved.stderr
     sent, received, peak_kib = map(int, moved.stdout.split())
     assert sent == received == 200 * MIB
-    assert peak_kib < 160 * 1024, peak_kib
+    assert peak_kib < 200 * 1024, peak_kib
