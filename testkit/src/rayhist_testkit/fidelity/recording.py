@@ -72,8 +72,8 @@ def reopen(ending: Ending, folder: Path) -> Witnessed:
 def _settings(folder: Path) -> ClusterSettings:
     return ClusterSettings(
         storage_url=(folder / "archive").absolute().as_uri(),
-        namespace="fidelity",
-        name="ray",
+        namespace="research",
+        name="nightly",
         ray_environment=_ENVIRONMENT,
     )
 
