@@ -1,7 +1,12 @@
-"""What is started over the recording of the whole workload."""
+"""One recording of the whole workload, made once, and what is started over it.
+
+`RAYHIST_E2E_RECORDING=<folder>` keeps it there and takes it from there the next time, so that work on a test
+does not cost a recording each time.
+"""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,22 +16,31 @@ from e2e.facts import Facts, gather
 from e2e.visit import Visitor, launch
 from playwright.sync_api import Browser, sync_playwright
 
+from rayhist_testkit.cluster import ClusterSettings
 from rayhist_testkit.cluster.dashboard import Dashboard
 from rayhist_testkit.cluster.server import HistoryServer
 from rayhist_testkit.demo.ending import after_the_end
-from rayhist_testkit.demo.record import Recording
+from rayhist_testkit.demo.record import Recording, record, reopen
+from rayhist_testkit.demo.workload import FULL
 from rayhist_testkit.fidelity.known import look_around
 from rayhist_testkit.fidelity.question import Question
 from rayhist_testkit.fidelity.questions import SECTIONS, chosen
-from rayhist_testkit.fidelity.recording import Witnessed
 
 ROOT = Path(__file__).parents[2]
+_KEPT = "RAYHIST_E2E_RECORDING"
 
 
 @pytest.fixture(scope="session")
-def recording(witnessed: Witnessed) -> Recording:
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """A cluster of three nodes that ran everything and was killed with SIGKILL."""
-    return witnessed.recording
+    kept = os.environ.get(_KEPT)
+    folder = Path(kept) if kept else tmp_path_factory.mktemp("recording")
+    settings = ClusterSettings(
+        storage_url=(folder / "archive").as_uri(), namespace="research", name="nightly"
+    )
+    if (folder / "recording" / "ledger.json").exists():
+        return reopen(settings, folder / "recording")
+    return record(settings, FULL, folder / "recording", print)
 
 
 @pytest.fixture(scope="session")

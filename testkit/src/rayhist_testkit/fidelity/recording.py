@@ -72,8 +72,8 @@ def reopen(ending: Ending, folder: Path) -> Witnessed:
 def _settings(folder: Path) -> ClusterSettings:
     return ClusterSettings(
         storage_url=(folder / "archive").absolute().as_uri(),
-        namespace="research",
-        name="nightly",
+        namespace="fidelity",
+        name="ray",
         ray_environment=_ENVIRONMENT,
     )
 

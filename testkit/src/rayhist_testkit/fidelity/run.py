@@ -37,10 +37,6 @@ class Run:
             witnessed = recording.reopen(ending, folder)
         else:
             witnessed = recording.witness(ending, folder, self.sections, self.say)
-        self.replay(witnessed)
-
-    def replay(self, witnessed: Witnessed) -> None:
-        """Serve what is left of a cluster, and compare its answers with those of the living one."""
         with tempfile.TemporaryDirectory(prefix="rayhist-fidelity-server-") as scratch:
             self._replay(witnessed, Path(scratch))
 
