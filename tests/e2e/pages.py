@@ -42,7 +42,7 @@ PAGES = [
         lambda facts: [
             *(job.id for job in facts.ledger.jobs.values()),
             *("SUCCEEDED", "FAILED", "STOPPED", "Job was intentionally stopped."),
-            "Job entrypoint command failed with exit code 3",
+            "Job entrypoint command failed with exit code 1",
         ],
     ),
     PageOf(
@@ -56,7 +56,7 @@ PAGES = [
     PageOf(
         "job-failed",
         lambda facts: f"jobs/{_job(facts, 'failed')}",
-        lambda facts: [_job(facts, "failed"), "FAILED", "Finished: 3"],
+        lambda facts: [_job(facts, "failed"), "FAILED", "Finished: 3", "ValueError: the job failed"],
     ),
     PageOf(
         "job-driver",
@@ -106,17 +106,25 @@ PAGES = [
     PageOf(
         "serve",
         lambda facts: "serve",
-        lambda facts: ["healthy", "RUNNING", "broken", "DEPLOY_FAILED", "Adder", "Front", "Broken"],
+        lambda facts: [
+            "healthy",
+            "RUNNING",
+            "broken",
+            "DEPLOY_FAILED",
+            "Adder",
+            "Front",
+            "Controller starting",
+        ],
     ),
     PageOf(
         "serve-system",
         lambda facts: "serve/system",
-        lambda facts: ["Serve Controller", "HEALTHY", facts.proxy],
+        lambda facts: ["Serve Controller", "UNHEALTHY", facts.proxy],
     ),
     PageOf(
         "serve-controller",
         lambda facts: "serve/system/controller",
-        lambda facts: ["SERVE_CONTROLLER_ACTOR", "HEALTHY", "Controller starting"],
+        lambda facts: ["SERVE_CONTROLLER_ACTOR", "UNHEALTHY", "Controller starting"],
     ),
     PageOf(
         "serve-proxy",

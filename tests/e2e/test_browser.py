@@ -37,10 +37,12 @@ def test_the_driver_page_shows_tasks_actors_and_groups(visitor: Visitor, base: s
         shows(page, *(group.id for group in ledger.groups.values()), "CREATED", "REMOVED", "PENDING")
 
 
-def test_the_picture_of_the_readme(visitor: Visitor, base: str, screenshots: Path) -> None:
+def test_the_picture_of_the_readme(visitor: Visitor, base: str, facts: Facts, screenshots: Path) -> None:
     """`out/screenshots/dashboard.png`, of which the one in `docs/images` is a copy."""
-    with visitor.visit(f"{base}#/overview", "overview-again") as page:
-        shows(page, "Recent jobs", "demo-running.1", "Node Status", "Active:", "Resource Status")
+    failed = facts.ledger.jobs["failed"].id
+    with visitor.visit(f"{base}#/jobs/{failed}", "job-failed-again") as page:
+        page.set_viewport_size({"width": 1280, "height": 1000})
+        shows(page, failed, "FAILED", "Finished: 3", "ValueError: the job failed")
         page.screenshot(path=screenshots / "dashboard.png")
 
 

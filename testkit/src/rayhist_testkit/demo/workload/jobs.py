@@ -28,7 +28,7 @@ def begin(run: Run) -> Finish:
     )
     run.ledger.jobs |= {
         "succeeded": Job(succeeded, "SUCCEEDED", message="successfully"),
-        "failed": Job(failed, "FAILED", message="exit code 3"),
+        "failed": Job(failed, "FAILED", message="exit code 1"),
         "without a driver": Job(plain, "SUCCEEDED", message="successfully"),
         "stopped": Job(stopped, "STOPPED"),
         "running": Job(running, "RUNNING"),
@@ -42,7 +42,7 @@ def begin(run: Run) -> Finish:
         client.stop_job(stopped)
         until_ended(client, stopped, JobStatus.STOPPED)
         until_exists(running_file)
-        _expect_logs(run, client, succeeded, plain)
+        _expect_logs(run, client, succeeded, failed, plain)
 
     return finish
 
@@ -63,11 +63,12 @@ def until_ended(client: JobSubmissionClient, job: str, expected: JobStatus) -> N
         raise RayhistError(f"the job {job} has not {expected}: {client.get_job_logs(job)[-2000:]}")
 
 
-def _expect_logs(run: Run, client: JobSubmissionClient, succeeded: str, plain: str) -> None:
+def _expect_logs(run: Run, client: JobSubmissionClient, succeeded: str, failed: str, plain: str) -> None:
     nodes = {job.submission_id: job.driver_node_id or "" for job in client.list_jobs()}
 
     def query(job: str) -> dict[str, str]:
         return {"node_id": nodes[job], "filename": f"job-driver-{job}.log"}
 
     run.ledger.logs["submitted job"] = Log(query(succeeded), lines=["submitted: grüß dich".encode()])
+    run.ledger.logs["failed job"] = Log(query(failed), lines=[b"ValueError: the job failed on purpose"])
     run.ledger.logs["job without a driver"] = Log(query(plain), lines=[b"no Ray here", b"and this is stderr"])

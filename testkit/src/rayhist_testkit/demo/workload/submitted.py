@@ -11,7 +11,6 @@ import ray
 from rayhist_testkit.demo.workload import HANGS
 from rayhist_testkit.demo.workload.run import touch
 
-_FAILED = 3
 _FOREVER_S = 3600
 
 
@@ -21,15 +20,16 @@ def step(number: int) -> int:
     return number
 
 
-def main(mode: str) -> int:
+def main(mode: str) -> None:
     ray.init(log_to_driver=False)
     ray.get([step.remote(number) for number in range(3)])
     print("submitted: grüß dich", flush=True)  # noqa: T201 - a job's log
     if mode == "hang":
         touch(os.environ[HANGS])
         time.sleep(_FOREVER_S)
-    return _FAILED if mode == "fail" else 0
+    if mode == "fail":
+        raise ValueError("the job failed on purpose")
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1]))
+    main(sys.argv[1])
