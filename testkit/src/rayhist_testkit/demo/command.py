@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Start a real Ray cluster on this machine, with a collector beside each node; run a workload that succeeds,
 fails, crashes and hangs; kill all of it with SIGKILL; then serve the dashboard of the dead cluster from what
-was recorded.  Everything listens on this machine alone, and everything but what --keep names is removed at
-the end."""
+was recorded.  Nodes, collectors and server have loopback addresses (Ray itself also listens on all others,
+as it always does), and everything but what --keep names is removed at the end."""
 _PORT = 8090
 _STEPS = 7
 
