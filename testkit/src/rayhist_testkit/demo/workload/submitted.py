@@ -28,7 +28,7 @@ def main(mode: str) -> None:
         touch(os.environ[HANGS])
         time.sleep(_FOREVER_S)
     if mode == "fail":
-        raise ValueError("the job failed on purpose")
+        raise SystemExit("error: this job fails on purpose")
 
 
 if __name__ == "__main__":
