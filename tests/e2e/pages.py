@@ -56,7 +56,7 @@ PAGES = [
     PageOf(
         "job-failed",
         lambda facts: f"jobs/{_job(facts, 'failed')}",
-        lambda facts: [_job(facts, "failed"), "FAILED", "Finished: 3", "error: this job fails on purpose"],
+        lambda facts: [_job(facts, "failed"), "FAILED", "Finished: 3", "ValueError: the job failed"],
     ),
     PageOf(
         "job-driver",

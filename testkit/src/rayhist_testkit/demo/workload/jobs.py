@@ -70,5 +70,5 @@ def _expect_logs(run: Run, client: JobSubmissionClient, succeeded: str, failed: 
         return {"node_id": nodes[job], "filename": f"job-driver-{job}.log"}
 
     run.ledger.logs["submitted job"] = Log(query(succeeded), lines=["submitted: grüß dich".encode()])
-    run.ledger.logs["failed job"] = Log(query(failed), lines=[b"error: this job fails on purpose"])
+    run.ledger.logs["failed job"] = Log(query(failed), lines=[b"ValueError: the job failed on purpose"])
     run.ledger.logs["job without a driver"] = Log(query(plain), lines=[b"no Ray here", b"and this is stderr"])

@@ -28,7 +28,7 @@ def main(mode: str) -> None:
         touch(os.environ[HANGS])
         time.sleep(_FOREVER_S)
     if mode == "fail":
-        raise SystemExit("error: this job fails on purpose")
+        raise ValueError("the job failed on purpose")
 
 
 if __name__ == "__main__":
