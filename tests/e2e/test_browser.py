@@ -41,7 +41,7 @@ def test_the_picture_of_the_readme(visitor: Visitor, base: str, facts: Facts, sc
     """`out/screenshots/dashboard.png`, of which the one in `docs/images` is a copy."""
     failed = facts.ledger.jobs["failed"].id
     with visitor.visit(f"{base}#/jobs/{failed}", "job-failed-again") as page:
-        page.set_viewport_size({"width": 1280, "height": 1130})
+        page.set_viewport_size({"width": 1280, "height": 1000})
         shows(page, failed, "FAILED", "Finished: 3", "ValueError: the job failed")
         page.screenshot(path=screenshots / "dashboard.png")
 
