@@ -125,6 +125,11 @@ def test_an_entry_that_allows_nothing_any_more_is_found() -> None:
     assert unused(table, judged(NODE, NODE), _all_moments()) == table.rules
 
 
+def test_an_entry_that_says_so_may_have_nothing_to_allow() -> None:
+    table = load(RULE + "by_chance = true\n")
+    assert unused(table, judged(NODE, NODE), _all_moments()) == []
+
+
 def test_an_entry_for_what_did_not_run_is_not_judged() -> None:
     assert unused(load(RULE), judged(NODE, NODE), [MOMENTS]) == []
 

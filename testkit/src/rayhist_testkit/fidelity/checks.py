@@ -85,6 +85,12 @@ def _richer(difference: Difference, _: Case) -> bool:
     return difference.live in (None, "", 0, "0", {}) and difference.replay not in (None, "", 0, "0", {})
 
 
+def _same_title(difference: Difference, _: Case) -> bool:
+    """Two titles of one process, which say what it is and then what it is doing."""
+    titles = [(one or [""])[0].partition(".")[0] for one in (difference.live, difference.replay)]
+    return bool(titles[0] == titles[1] != "")
+
+
 def _blank(difference: Difference, _: Case) -> bool:
     """What only one side has says nothing."""
     return (difference.live or difference.replay) in ([], {}, None, "")
@@ -135,6 +141,7 @@ CHECKS: dict[str, Check] = {
     "grown": _grown,
     "gone": _gone,
     "richer": _richer,
+    "same-title": _same_title,
     "blank": _blank,
     "same-tasks": _same_tasks,
     "refused": _refused,

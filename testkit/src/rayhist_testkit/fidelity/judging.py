@@ -72,6 +72,7 @@ def unused(table: Table, judgement: Judgement, seen: Iterable[Moments]) -> list[
         rule
         for rule in table.rules
         if id(rule) not in used
+        and not rule.by_chance
         and all(any(one.ending is ending for one in moments) for ending in rule.endings)
         and all(any(one.view is view for one in moments) for view in rule.views)
     ]

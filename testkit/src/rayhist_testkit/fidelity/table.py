@@ -29,6 +29,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     kind: Kind = Kind.VALUE
     whole: bool = False
     """Whether the fields' values are compared as they are, instead of what is in them."""
+    by_chance: bool = False
+    """Whether what it allows does not happen in every run, so that it may have nothing to allow."""
     views: tuple[View, ...] = tuple(View)
     endings: tuple[Ending, ...] = tuple(Ending)
 
