@@ -79,6 +79,11 @@ def _with_its_node(difference: Difference, case: Case) -> bool:
     return str(said).startswith("The worker's node died.")
 
 
+def _over(difference: Difference, case: Case) -> bool:
+    """It is about nothing that went on at the end."""
+    return not _went_on(difference, case)
+
+
 def _told(difference: Difference, _: Case) -> bool:
     """The end is told where there was no message."""
     return difference.live in {"", None} and str(difference.replay).startswith("The cluster ended at ")
@@ -102,6 +107,7 @@ CHECKS: dict[str, Callable[[Difference, Case], bool]] = {
     "ended-counts": _counts,
     "ended-group": _group,
     "ended-with-its-node": _with_its_node,
+    "over": _over,
     "ended-told": _told,
     "ended-inactive": _inactive,
 }

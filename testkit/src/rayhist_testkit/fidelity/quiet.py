@@ -20,7 +20,7 @@ def until_quiet(dashboard: Dashboard, clock: Callable[[], float] = time.monotoni
     def quiet() -> bool:
         nonlocal seen, since
         now = standing(dashboard)
-        if now != seen:
+        if now != seen or _young(dashboard):
             seen, since = now, clock()
         return clock() - since >= _STILL_S
 
@@ -50,3 +50,10 @@ def standing(dashboard: Dashboard) -> Any:
         "replicas": [(one["replica_id"], one["state"]) for each in deployments for one in each["replicas"]],
         "proxies": sorted((node, one["status"]) for node, one in serve["proxies"].items()),
     }
+
+
+def _young(dashboard: Dashboard) -> bool:
+    """Whether an actor lives whose process no sample of its node has shown yet."""
+    actors = dashboard.json("logical/actors", nocache=1)["data"]["actors"].values()
+    alive = [actor for actor in actors if actor["state"] == "ALIVE"]
+    return not all(actor.get("processStats") and actor.get("workerId") for actor in alive)
