@@ -32,15 +32,19 @@ def row(difference: Difference) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def names(difference: Difference, case: Case) -> set[str]:
-    """The ids that a difference is about: of the row, in the path, or in the question."""
-    one = row(difference)
+def ids_of(one: dict[str, Any]) -> set[str]:
+    """What identifies a row; empty if nothing does."""
     if "task_id" in one:
         return {attempt(one)}
     if "coreWorkerStats" in one:
         return {each["workerId"] for each in one["coreWorkerStats"]}
-    if named := [one[name] for name in _IDS if one.get(name)]:
-        return set(named[:1])
+    return set([one[name] for name in _IDS if one.get(name)][:1])
+
+
+def names(difference: Difference, case: Case) -> set[str]:
+    """The ids that a difference is about: of the row, in the path, or in the question."""
+    if named := ids_of(row(difference)):
+        return named
     found = {*_BRACKETED.findall(difference.at), *difference.at.split(".")}
     return found | {case.question.path.partition("?")[0].rpartition("/")[2]}
 

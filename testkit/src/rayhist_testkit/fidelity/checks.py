@@ -85,6 +85,12 @@ def _richer(difference: Difference, _: Case) -> bool:
     return difference.live in (None, "", 0, "0", {}) and difference.replay not in (None, "", 0, "0", {})
 
 
+def _by_time(difference: Difference, _: Case) -> bool:
+    """Ours are in the order of their times."""
+    times = [float(event["timestamp"]) for event in difference.replay]
+    return times == sorted(times)
+
+
 def _same_title(difference: Difference, _: Case) -> bool:
     """Two titles of one process, which say what it is and then what it is doing."""
     titles = [(one or [""])[0].partition(".")[0] for one in (difference.live, difference.replay)]
@@ -141,6 +147,7 @@ CHECKS: dict[str, Check] = {
     "grown": _grown,
     "gone": _gone,
     "richer": _richer,
+    "by-time": _by_time,
     "same-title": _same_title,
     "blank": _blank,
     "same-tasks": _same_tasks,

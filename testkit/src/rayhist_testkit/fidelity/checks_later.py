@@ -8,8 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from rayhist_testkit.fidelity.aftermath import attempt
-from rayhist_testkit.fidelity.case import Case, is_number, names, row
+from rayhist_testkit.fidelity.case import Case, ids_of, is_number, names, row
 from rayhist_testkit.fidelity.compare import Difference, Kind
 
 _LATE_MS = 3000
@@ -46,7 +45,7 @@ def _displaced(_: Difference, case: Case) -> bool:
     """Something later stands before it in a list that is full."""
     asked = parse_qs(urlsplit(case.question.path).query).get("limit", ["100"])
     listed = msgspec.json.decode(case.replay.body)["data"]["result"]["result"]
-    later = [one for one in listed if attempt(one) in case.aftermath.later]
+    later = [one for one in listed if ids_of(one) & case.aftermath.later]
     return bool(later) and len(listed) == int(asked[0])
 
 
