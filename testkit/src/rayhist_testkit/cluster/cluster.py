@@ -18,7 +18,6 @@ from rayhist_testkit.cluster.environment import plain_environment
 from rayhist_testkit.cluster.node import Head, Node
 from rayhist_testkit.cluster.settings import ClusterSettings
 from rayhist_testkit.cluster.waiting import until
-from rayhist_testkit.ports import is_open
 
 _READY_WITHIN_S = 240
 _STOP_WITHIN_S = 60
@@ -95,7 +94,8 @@ class RayCluster:
             self._start_collector(node)
         self._say(f"starting Ray: a head and {self.settings.workers} workers")
         self._start_ray(self.nodes[0])
-        self._until(lambda: is_open(self.head.host, self.head.gcs_port), "Ray's head listens")
+        # Before the head is registered, a worker node that joins gives up.
+        self._until(lambda: _has_started(self.nodes[0]), "Ray's head has started")
         for node in self.nodes[1:]:
             self._start_ray(node)
         self._until(self._all_alive, f"{len(self.nodes)} nodes are alive")
@@ -153,6 +153,12 @@ class RayCluster:
         for child in self._children:
             child.wait()
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _has_started(node: Node) -> bool:
+    """Whether `ray start` says so."""
+    log = node.folder / "ray.log"
+    return log.exists() and b"Ray runtime started." in log.read_bytes()
 
 
 def _short_temp_dir() -> str:
