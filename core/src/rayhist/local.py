@@ -66,6 +66,9 @@ class LocalStore(ThreadedStore):
         self._options = options
         self.location = root.as_uri()
 
+    async def identity(self) -> str:
+        return f"user {os.geteuid()}, group {os.getegid()}, of this process"
+
     def _path(self, key: str) -> Path:
         if _TEMPORARY in key:
             raise BadIdentifier(f"{key}: names with {_TEMPORARY!r} are the store's own")

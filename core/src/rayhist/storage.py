@@ -142,6 +142,14 @@ class Store(ABC):
         for key in keys:
             await self.delete(key)
 
+    async def identity(self) -> str:
+        """Say in one line, without secrets, as whom this store acts and where that was found.
+
+        Empty if it needs to be nobody.  It may have to ask for credentials, and fails as any other operation
+        does.  `rayhist doctor` shows it.
+        """
+        return ""
+
     async def close(self) -> None:  # noqa: B027 - most stores have nothing to close
         """Let go of connections.  Called once."""
 
@@ -261,6 +269,9 @@ class Prefixed(Store):
 
     async def delete_many(self, keys: Iterable[str]) -> None:
         await self._store.delete_many([self._outer(key) for key in keys])
+
+    async def identity(self) -> str:
+        return await self._store.identity()
 
     async def close(self) -> None:
         await self._store.close()

@@ -52,6 +52,9 @@ class WrappedStore(Store):
         await self.before("delete", key)
         await self._store.delete(key)
 
+    async def identity(self) -> str:
+        return await self._store.identity()
+
     async def close(self) -> None:
         await self._store.close()
 

@@ -10,10 +10,17 @@ import pytest
 from rayhist.errors import Denied, StorageError, Unavailable
 from rayhist.storage import Store
 from rayhist_testkit.contracts.base import run
-from rayhist_testkit.contracts.stores import ALL, QUESTIONS, WRITES, Operation, StoreTests, failure
+from rayhist_testkit.contracts.stores import ALL, QUESTIONS, WRITES, Operation, StoreTests, failure, on_store
 
 
 class Failures(StoreTests):
+    @on_store
+    async def test_it_says_in_a_line_who_it_is(self, store: Store) -> None:
+        """`rayhist doctor` shows it; a store that is nobody says nothing."""
+        said = await store.identity()
+        assert said.isprintable(), "one line, without what a terminal obeys"
+        assert said == said.strip()
+
     def test_refused_credentials_are_denied_with_a_remedy(self) -> None:
         """Also for questions: "you may not see" is not "there is nothing"."""
         for error in _failures(self.open_denied_store(), ALL, Denied):
