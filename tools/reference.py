@@ -67,7 +67,7 @@ def hooks_page() -> str:
         parts.append(f"\n## `{name}() -> {annotation}`\n\n{inspect.getdoc(hook)}\n")
         kind = getattr(kinds, str(annotation).split(" ", maxsplit=1)[0])
         parts.append(f"\n{describe.summary(kind)}\n")
-        parts.append(_table(kinds.Kind) + _rows(kind))
+        parts.append(_table(kind))
     return "".join(parts)
 
 

@@ -19,7 +19,15 @@ class Field(msgspec.Struct, frozen=True):
 
 
 def fields(struct: type[msgspec.Struct]) -> list[Field]:
-    """The struct's fields in order.  A field without a text below it has an empty one."""
+    """The struct's own fields in order, then those it inherits; the text is empty where there is none."""
+    found = _own(struct)
+    for base in struct.__bases__:
+        if base is not msgspec.Struct and issubclass(base, msgspec.Struct):
+            found += [field for field in fields(base) if field.name not in {one.name for one in found}]
+    return found
+
+
+def _own(struct: type[msgspec.Struct]) -> list[Field]:
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(struct)))
     except OSError:  # installed without its source

@@ -11,24 +11,24 @@ from typing import Any
 import pytest
 
 Answer = Callable[[str, asyncio.StreamWriter], Awaitable[None]]
-Serving = Callable[[Answer], AbstractAsyncContextManager[dict[str, Any]]]
+Serving = Callable[..., AbstractAsyncContextManager[dict[str, Any]]]
 
 
 @pytest.fixture
 def serving() -> Serving:
     """`async with serving(answer) as options`: options of the `s3` plugin that lead to the answers.
 
-    `answer` is given each request's first line and writes the whole response.
+    `answer` is given each request's first line, or its whole head, and writes the whole response.
     """
     return _serving
 
 
 @contextlib.asynccontextmanager
-async def _serving(answer: Answer) -> AsyncIterator[dict[str, Any]]:
+async def _serving(answer: Answer, *, whole_head: bool = False) -> AsyncIterator[dict[str, Any]]:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            await answer(head.partition("\r\n")[0], writer)
+            await answer(head if whole_head else head.partition("\r\n")[0], writer)
             await writer.drain()
         writer.close()
 

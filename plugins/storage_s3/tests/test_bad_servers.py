@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,7 +105,8 @@ def test_a_failure_that_passes_is_retried_and_one_that_stays_is_not_for_ever(ser
     asked = []
 
     async def respond(line: str, writer: asyncio.StreamWriter) -> None:
-        asked.append(line)
+        if line.startswith("GET"):  # a HEAD asks whether it wants a pause
+            asked.append(line)
         failing = len(asked) <= 2 or "stays" in line
         writer.write(response("503 Slow Down" if failing else "200 OK", "data", *OBJECT))
 
@@ -233,3 +236,65 @@ def test_a_missing_metadata_service_is_explained(monkeypatch: pytest.MonkeyPatch
     store = opened({"max_retries": 0, "endpoint": "http://127.0.0.1:1", "allow_http": True})
     error = asyncio.run(failure(store.get("key"), Unavailable, "get"))
     assert "access_key_id" in (error.remedy or "")
+
+
+def test_a_server_that_asks_for_a_pause_gets_it(serving: Any) -> None:
+    """Its clock says when the request came again: not before the second it had asked for."""
+    came: list[tuple[str, float]] = []
+
+    async def respond(line: str, writer: asyncio.StreamWriter) -> None:
+        came.append((line.partition(" ")[0], time.monotonic()))
+        if sum(method == "GET" for method, _ in came) == 1:
+            writer.write(response("503 Slow Down", "", "Retry-After: 1"))
+        else:
+            writer.write(response("200 OK", "data", *OBJECT))
+
+    async def body() -> None:
+        async with serving(respond) as options:
+            assert await opened(options | {"max_retries": 1}).get("key") == b"data"
+
+    asyncio.run(body())
+    assert [method for method, _ in came] == ["GET", "HEAD", "GET"]
+    assert came[2][1] - came[1][1] >= 1
+
+
+def test_a_pause_that_is_too_long_ends_the_request_with_it(serving: Any) -> None:
+    asked = []
+
+    async def respond(line: str, writer: asyncio.StreamWriter) -> None:
+        asked.append(line)
+        writer.write(response("429 Too Many Requests", "", "Retry-After: 120"))
+
+    async def body() -> None:
+        async with serving(respond) as options:
+            store = opened(options | {"max_retries": 3})
+            error = await failure(store.get("key"), Unavailable, "get")
+            assert 100 < error.retry_after_s <= 120
+
+    asyncio.run(body())
+    assert len(asked) == 2
+
+
+def test_refused_keys_are_read_anew_once(serving: Any, tmp_path: Path) -> None:
+    """Keys that were rotated while the process runs; and a refusal for another reason is not repeated."""
+    key = tmp_path / "key"
+    key.write_text("before")
+    heads = []
+
+    async def respond(head: str, writer: asyncio.StreamWriter) -> None:
+        heads.append(head)
+        if "Credential=after/" in head and "denied" not in head:
+            writer.write(response("200 OK", "data", *OBJECT))
+        else:
+            key.write_text("after")
+            writer.write(response("403 Forbidden", error_body("InvalidAccessKeyId")))
+
+    async def body() -> None:
+        async with serving(respond, whole_head=True) as options:
+            store = opened(options | {"access_key_id": {"file": str(key)}})
+            assert await store.get("key") == b"data"
+            assert len(heads) == 2
+            await failure(store.get("denied"), Denied, "get")
+            assert len(heads) == 3
+
+    asyncio.run(body())

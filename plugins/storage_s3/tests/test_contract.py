@@ -17,6 +17,7 @@ from rayhist_testkit.servers.seaweedfs import READER, STRANGER, SeaweedFS
 
 class TestPlugin(PluginContract):
     role, name = "storage", "s3"
+    light_modules = ("rayhist_obstore",)
 
 
 @pytest.mark.services

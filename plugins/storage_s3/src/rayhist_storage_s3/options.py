@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import msgspec
-from msgspec import Meta
-
-from rayhist.config import Seconds, Secret
+from rayhist.config import Secret
+from rayhist_obstore.client import ClientOptions
 
 
-class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Options(ClientOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Options of the `s3` store.
 
     What is not set here is taken from the environment variables `AWS_*`.  Credentials are looked for in this
@@ -34,17 +30,5 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     """Whether the machine's metadata service (169.254.169.254) may be asked for credentials."""
     path_style: bool = True
     """`https://server/bucket/key`; false: `https://bucket.server/key`, which some servers insist on."""
-    allow_http: bool = False
-    """Whether `endpoint` may be `http://`, without encryption."""
-    ca_certificate: str = ""
-    """PEM file of a private certificate authority to trust as well."""
     bulk_delete: bool = True
     """Delete up to a thousand objects per request; false: one by one, for servers that cannot."""
-    connect_timeout_s: Seconds = 5.0
-    """Seconds until a connection has to stand."""
-    read_timeout_s: Seconds = 60.0
-    """Seconds without a byte after which an answer counts as lost; a whole body may take any time."""
-    max_retries: Annotated[int, Meta(ge=0, le=100)] = 3
-    """How often a request is repeated that failed on the way or by the server's fault."""
-    retry_timeout_s: Seconds = 20.0
-    """Seconds after which it is no longer repeated."""
