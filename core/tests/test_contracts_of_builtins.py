@@ -32,7 +32,7 @@ class TestTokenPlugin(PluginContract):
     role, name = "auth", "token"
 
 
-@pytest.mark.parametrize("name", ["config", "layout", "plugins", "sessions"])
+@pytest.mark.parametrize("name", ["config", "doctor", "layout", "plugins", "sessions"])
 class TestCommandPlugins(PluginContract):
     role = "command"
 
