@@ -9,7 +9,7 @@ DISTRIBUTIONS := core collector server testkit $(patsubst %/pyproject.toml,%,$(w
 
 .PHONY: help
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 .PHONY: demo
 demo: $(READY) ## record a real Ray cluster, kill it, and browse it (Ctrl-C ends)
@@ -22,6 +22,10 @@ demo-check: $(READY) ## the same without waiting: compare the replay with what t
 .PHONY: fidelity
 fidelity: $(READY) ## compare what a live dashboard answers with what its replay answers, after three endings
 	$(RUN)/python -m rayhist_testkit.fidelity $(ARGS)
+
+.PHONY: bench-collector
+bench-collector: $(READY) ## measure what the collector costs: processor time, memory, latency, beside the limits
+	$(RUN)/python -m rayhist_testkit.bench $(ARGS)
 
 .PHONY: test
 test: $(READY) ## run every test: real Ray, real S3, a real browser

@@ -1,0 +1,1 @@
+"""What the collector costs, measured on real processes: `python -m rayhist_testkit.bench`."""
