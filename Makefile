@@ -31,7 +31,13 @@ bench-collector: $(READY) ## measure what the collector costs: processor time, m
 test: $(READY) ## run every test: real Ray, real S3, a real browser
 	tools/setup-system.sh
 	$(RUN)/pytest -m "not services" -n 2
-	$(RUN)/pytest -m services
+	$(RUN)/pytest -m "services and not cloud"
+	$(MAKE) test-clouds
+
+.PHONY: test-clouds
+test-clouds: $(READY) ## run the tests of every storage backend against servers that they start themselves
+	tools/setup-system.sh
+	$(RUN)/pytest -m cloud -p rayhist_testkit.clouds
 
 .PHONY: test-fast
 test-fast: $(READY) ## run the tests that start no service, in under 20 s

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
+from clouds.archives import ArchiveTests
 
 from rayhist.plugins import Plugins, options_of
 from rayhist.storage import Store
-from rayhist_testkit.contracts import PluginContract, StorageContract
+from rayhist_testkit.contracts import FaultContract, PluginContract, StorageContract
 from rayhist_testkit.ports import free_ports
 from rayhist_testkit.servers.seaweedfs import READER, STRANGER, SeaweedFS
 
@@ -21,6 +23,7 @@ class TestPlugin(PluginContract):
 
 
 @pytest.mark.services
+@pytest.mark.cloud("s3")
 @pytest.mark.timeout(180)
 class TestStore(StorageContract):
     @pytest.fixture(autouse=True)
@@ -48,9 +51,42 @@ class TestStore(StorageContract):
         [closed] = free_ports(1)
         return self._opened({"endpoint": f"http://127.0.0.1:{closed}", "max_retries": 1})
 
-    @asynccontextmanager
-    async def _opened(self, changes: dict[str, object]) -> AsyncIterator[Store]:
-        kind = Plugins.discover().storage("s3")
-        options = options_of(kind, self.server.options() | changes, "$.storage.options")
-        async with kind.open(self.server.url(f"contract/{uuid4().hex}"), options) as store:
-            yield store
+    def _opened(self, changes: dict[str, object]) -> AbstractAsyncContextManager[Store]:
+        return opened(self.server, changes)
+
+
+@pytest.mark.services
+@pytest.mark.cloud("s3")
+@pytest.mark.timeout(180)
+class TestFaults(FaultContract):
+    bucket_missing = "<Error><Code>NoSuchBucket</Code><Message>no</Message></Error>"
+    expired = (400, "<Error><Code>ExpiredToken</Code><Message>too old</Message></Error>")
+
+    @pytest.fixture(autouse=True)
+    def _server(self, seaweedfs: SeaweedFS) -> None:
+        self.server = seaweedfs
+
+    def port(self) -> int:
+        return urlsplit(self.server.endpoint).port or 0
+
+    def open_at(self, endpoint: str, options: dict[str, Any]) -> AbstractAsyncContextManager[Store]:
+        return opened(self.server, options | {"endpoint": endpoint})
+
+
+@pytest.mark.services
+@pytest.mark.cloud("s3")
+@pytest.mark.timeout(180)
+class TestArchive(ArchiveTests):
+    @pytest.fixture(autouse=True)
+    def _server(self, seaweedfs: SeaweedFS) -> None:
+        self.server = seaweedfs
+
+    def url_and_options(self) -> tuple[str, dict[str, Any]]:
+        return self.server.url(f"archive/{uuid4().hex}"), self.server.options()
+
+
+def opened(server: SeaweedFS, changes: dict[str, Any]) -> Store:
+    """An empty store."""
+    kind = Plugins.discover().storage("s3")
+    options = options_of(kind, server.options() | changes, "$.storage.options")
+    return kind.open(server.url(f"contract/{uuid4().hex}"), options)

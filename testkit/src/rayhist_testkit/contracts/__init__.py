@@ -15,5 +15,13 @@ from rayhist_testkit.contracts.plugin import PluginContract
 from rayhist_testkit.contracts.sink import SinkContract
 from rayhist_testkit.contracts.source import SourceContract
 from rayhist_testkit.contracts.storage import StorageContract
+from rayhist_testkit.contracts.store_faults import FaultContract
 
-__all__ = ["AuthContract", "PluginContract", "SinkContract", "SourceContract", "StorageContract"]
+__all__ = [
+    "AuthContract",
+    "FaultContract",
+    "PluginContract",
+    "SinkContract",
+    "SourceContract",
+    "StorageContract",
+]
