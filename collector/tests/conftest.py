@@ -101,7 +101,7 @@ class Process:
         self._process: subprocess.Popen[bytes] | None = None
         self._known_address = ""
 
-    def start(self, *arguments: str) -> None:
+    def start(self, *arguments: str, **environment: str) -> None:
         if self._process is not None:
             self._address_file.unlink(missing_ok=True)
             self._known_address = ""
@@ -110,7 +110,7 @@ class Process:
                 [sys.executable, "-m", "rayhist.cli", "collect", "--config", str(self._config), *arguments],
                 stdout=log,
                 stderr=log,
-                env={key: value for key, value in os.environ.items() if not key.startswith("RAY")},
+                env=clean_environment() | environment,
             )
 
     @property
@@ -164,6 +164,10 @@ class Process:
                 if path.is_file() and not path.name.startswith(".rayhist-part-"):
                     found[path.relative_to(self.archive).as_posix()] = path.read_bytes()
         return found
+
+
+def clean_environment() -> dict[str, str]:
+    return {key: value for key, value in os.environ.items() if not key.startswith("RAY")}
 
 
 def until(condition: Callable[[], object], what: str, explain: Callable[[], str] = str) -> None:

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayhist_server.redaction import PLACEHOLDER, is_browser, redact
+from rayhist.redaction import PLACEHOLDER
+from rayhist.redaction import redact_everything as redact
+from rayhist_server.browser import is_browser
 
 from .conftest import Recorded
 

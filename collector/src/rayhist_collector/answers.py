@@ -15,6 +15,7 @@ from rayhist.clock import Clock
 from rayhist.errors import BadIdentifier
 from rayhist.ids import Cluster, Session
 from rayhist.layout import FetchedEndpoint, SnapshotFile
+from rayhist.redaction import Redactor
 from rayhist.source import Answer, Published, digest_of
 from rayhist_collector import gz
 from rayhist_collector.spool import Spool
@@ -44,7 +45,10 @@ class _Seen(msgspec.Struct):
 class AnswerFiles:
     """Not thread-safe; every call blocks.  Raises `OSError` when the disk does not take it."""
 
-    def __init__(self, spool: Spool, cluster: Cluster, clock: Clock) -> None:
+    def __init__(
+        self, spool: Spool, cluster: Cluster, clock: Clock, redactor: Redactor | None = None
+    ) -> None:
+        self._redactor = redactor
         self._spool = spool
         self._cluster = cluster
         self._clock = clock
@@ -66,9 +70,16 @@ class AnswerFiles:
                 key = layout.key(FetchedEndpoint(whose, endpoint))
             except BadIdentifier:
                 continue  # a name too long for a key: a poller that asks such things has a mistake
-            if self._add(whose, key, msgspec.structs.replace(answer, endpoint=endpoint)):
-                taken.append(answer)
+            redacted = self._redacted(msgspec.structs.replace(answer, endpoint=endpoint))
+            if self._add(whose, key, redacted):
+                taken.append(redacted)
         return taken
+
+    def _redacted(self, answer: Answer) -> Answer:
+        if self._redactor is None:
+            return answer
+        body = self._redactor.redact(bytes(answer.body))
+        return msgspec.structs.replace(answer, body=msgspec.Raw(body))
 
     def _add(self, session: Session, key: str, answer: Answer) -> bool:
         seen = self._recall(key)

@@ -13,6 +13,7 @@ from rayhist.clock import Clock, SystemClock
 from rayhist.config import Config, load
 from rayhist.errors import ConfigError
 from rayhist.plugins import Plugins, options_of
+from rayhist.redaction import Redactor, rules
 from rayhist.sink import Sink, SinkContext
 from rayhist.storage import Store
 from rayhist_collector import logs, ray_env
@@ -66,6 +67,7 @@ async def build(
     sinks = _sinks(config, plugins, SinkContext(cluster, store, clock), stack)
     runners = [SourceRunner(plugins.source(name), config.collector) for name in config.collector.sources]
     identity = Identity(temp_dir, config.collector.node_id)
+    redactor = Redactor(rules(config.redaction)) if config.redaction.enabled else None
     spool = _spool(config, temp_dir, stack)
     metrics = Metrics()
     shipper = Shipper(spool, sinks, clock, metrics, log)
@@ -79,6 +81,7 @@ async def build(
         metrics=metrics,
         log=log,
         offer=shipper.offer,
+        redactor=redactor,
     )
     stack.callback(intake.close)
     watch = Watch(temp_dir, config.collector.role, identity, clock, log)
@@ -94,6 +97,7 @@ async def build(
         shipper=shipper,
         clock=clock,
         log=log,
+        redactor=redactor,
     )
     metrics.gauge("spool_files", "Files that are not in every sink yet", lambda: shipper.waiting)
     metrics.gauge("spool_bytes", "Bytes that are not in every sink yet", lambda: spool.usage()[1])

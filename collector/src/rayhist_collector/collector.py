@@ -103,6 +103,7 @@ class Collector:
             state_dir=parts.spool.state(runner.name),
             clock=parts.clock,
             log=parts.log,
+            redactor=parts.redactor,
         )
 
     async def _finish(self, shipping: asyncio.Task[None]) -> None:

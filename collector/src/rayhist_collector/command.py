@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from rayhist.cli import parser
+from rayhist.config import load
 from rayhist.hookspecs import hookimpl
 from rayhist.kinds import Command
 from rayhist.plugins import Plugins
@@ -24,10 +25,13 @@ with a last sweep; what could not be sent by then stays on disk for the next sta
 
 def run(argv: Sequence[str], plugins: Plugins) -> int:
     chosen = _arguments().parse_args(argv)
-    from rayhist_collector import app  # noqa: PLC0415 - `--help` needs none of it
+    from rayhist_collector import app, redaction_trial  # noqa: PLC0415 - `--help` needs none of it
 
     if chosen.print_ray_env:
         sys.stdout.write(app.ray_settings(chosen.config, plugins))
+        return 0
+    if chosen.redaction_test:
+        sys.stdout.write(redaction_trial.report(load(chosen.config), chosen.redaction_test))
         return 0
     return app.main(chosen.config, plugins, once=chosen.once)
 
@@ -36,6 +40,11 @@ def _arguments() -> argparse.ArgumentParser:
     made = parser("collect", _DESCRIPTION)
     made.add_argument(
         "--print-ray-env", action="store_true", help="print the settings that Ray needs, for a shell"
+    )
+    made.add_argument(
+        "--redaction-test",
+        metavar="FILE",
+        help="show what of this file would be redacted (events, answers or logs), and why",
     )
     made.add_argument(
         "--once",

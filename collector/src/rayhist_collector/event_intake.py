@@ -7,13 +7,14 @@ holds up nobody but Ray's exporter, which waits for the answer anyway.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from rayhist.clock import Clock
 from rayhist.errors import DataError
+from rayhist.redaction import Redactor
 from rayhist_collector import envelope, gz
 from rayhist_collector.envelope import Group
 from rayhist_collector.event_files import Event, EventFiles, Finished, count, left_over
@@ -37,7 +38,8 @@ class Outcome(msgspec.Struct):
 class EventIntake:
     """Not thread-safe."""
 
-    def __init__(self, spool: Spool, clock: Clock) -> None:
+    def __init__(self, spool: Spool, clock: Clock, redactor: Redactor | None = None) -> None:
+        self._redact = redactor.events if redactor else _as_they_are
         self._spool = spool
         self._clock = clock
         self._files = EventFiles(spool.open, clock, fsync=spool.fsync)
@@ -69,7 +71,7 @@ class EventIntake:
         outcome = Outcome()
         groups: dict[Group, list[Event]] = {}
         in_batch: set[str] = set()
-        for line in lines:
+        for line in self._redact(list(lines)):
             outcome.received += 1
             try:
                 event_id, event_type, group = envelope.read(line)
@@ -124,6 +126,10 @@ def seal(spool: Spool, key: str, path: Path) -> None:
         gz.compress(path, temporary)
         spool.seal(key, temporary)
     path.unlink()
+
+
+def _as_they_are(lines: Sequence[bytes]) -> Sequence[bytes]:
+    return lines
 
 
 def _one_line(line: bytes) -> bytes:

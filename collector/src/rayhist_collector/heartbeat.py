@@ -12,6 +12,7 @@ from rayhist.clock import Clock
 from rayhist.config import Collector
 from rayhist.errors import Unavailable
 from rayhist.manifest import Ending
+from rayhist.redaction import Redactor
 from rayhist_collector import ray_drops, sessions
 from rayhist_collector.chronicle import Chronicle, Document, Life
 from rayhist_collector.facts import Facts
@@ -46,6 +47,7 @@ class Parts(msgspec.Struct, frozen=True):
     shipper: Shipper
     clock: Clock
     log: Any
+    redactor: Redactor | None = None
 
 
 class Heartbeat:

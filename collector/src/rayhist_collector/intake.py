@@ -16,6 +16,7 @@ from rayhist.errors import BadIdentifier, DataError, Unavailable
 from rayhist.ids import Cluster, Session
 from rayhist.layout import LogFile, LogPack
 from rayhist.logpack import PackWriter
+from rayhist.redaction import Redactor
 from rayhist.source import Answer, Intake
 from rayhist_collector import event_intake
 from rayhist_collector.answers import AnswerFiles
@@ -46,6 +47,7 @@ class SpoolIntake(Intake):
         metrics: Metrics,
         log: Any,
         offer: Callable[[Iterable[str]], None],
+        redactor: Redactor | None = None,
     ) -> None:
         self._spool = spool
         self._cluster = cluster
@@ -55,8 +57,8 @@ class SpoolIntake(Intake):
         self._metrics = metrics
         self._log = log
         self._offer = offer
-        self._events = EventIntake(spool, clock)
-        self._answers = AnswerFiles(spool, cluster, clock)
+        self._events = EventIntake(spool, clock, redactor)
+        self._answers = AnswerFiles(spool, cluster, clock, redactor)
         self._event_thread = ThreadPoolExecutor(1, "events")
         self._answer_thread = ThreadPoolExecutor(1, "answers")
         self._packs = itertools.count()

@@ -10,6 +10,7 @@ again: the same names and the same bytes, which a reader takes for one.
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import stat
 import zlib
@@ -24,6 +25,7 @@ from rayhist_collector.log_scan import LogEntry
 
 _PIECE_BYTES = 1 << 20
 _PRINT_BYTES = 256
+_LINE_BYTES = 1 << 20
 _MISSES_TO_FORGET = 3
 _MAX_PREVIOUS = 100
 
@@ -52,13 +54,30 @@ class Tracked(msgspec.Struct):
     missed: int = 0
 
 
+class Mask(msgspec.Struct, frozen=True):
+    """Which files runtime environments stand in (patterns), and what masks their secrets."""
+
+    patterns: tuple[str, ...]
+    masked: Callable[[bytes], bytes]
+
+    def concerns(self, path: str) -> bool:
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.patterns)
+
+
 class Tail:
     """The files of one folder.  Not thread-safe; every call blocks.
 
     `write` stores the positions durably; it raises `OSError` when it cannot.
     """
 
-    def __init__(self, folder: Path, files: list[Tracked], write: Callable[[list[Tracked]], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        files: list[Tracked],
+        write: Callable[[list[Tracked]], None],
+        mask: Mask | None = None,
+    ) -> None:
+        self._mask = mask
         self._folder = folder
         self._files = {(file.device, file.inode): file for file in files}
         self._write = write
@@ -141,7 +160,7 @@ class Tail:
         try:
             with _Reader(self._folder / file.path, file) as reader:
                 pack.name(PackedFile(id=file.id, path=file.path, previous=file.previous, inode=file.inode))
-                for piece in reader.pieces(file.offset, file.end):
+                for piece in self._pieces(reader, file):
                     pack.add(file.id, position, piece)
                     position += len(piece)
                 file.head_length = min(_PRINT_BYTES, position)
@@ -154,6 +173,20 @@ class Tail:
             return False  # moved meanwhile; the next scan finds it
         file.end = position
         return True
+
+    def _pieces(self, reader: _Reader, file: Tracked) -> Iterator[bytes]:
+        """The range's bytes; masked if need be, by whole lines: one that is not finished yet waits."""
+        if self._mask is None or not self._mask.concerns(file.path):
+            yield from reader.pieces(file.offset, file.end)
+            return
+        before = b"".join(reader.pieces(max(0, file.offset - _LINE_BYTES), file.offset))
+        begun = before[before.rfind(b"\n") + 1 :]
+        data = begun + b"".join(reader.pieces(file.offset, file.end))
+        whole = data.rfind(b"\n") + 1
+        if len(data) - whole < _LINE_BYTES:
+            data = data[: max(whole, len(begun))]
+            file.seen_size = file.offset + len(data) - len(begun)
+        yield self._mask.masked(data)[len(begun) :]
 
     def commit(self) -> None:
         """The pack is sealed: its ranges need not be read again."""

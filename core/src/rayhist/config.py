@@ -162,6 +162,25 @@ class Collector(Section, frozen=True, kw_only=True):
     """Whether an acknowledged event has reached the disk, or the operating system only."""
 
 
+class Redaction(Section, frozen=True, kw_only=True):
+    """Which secrets of runtime environments are left out when they are recorded.
+
+    The values of variables (`env_vars`) go whose name or value looks like a secret; of the rest of a runtime
+    environment, what looks like one, such as the password in a package index's address.
+    """
+
+    enabled: bool = True
+    """Whether anything is left out."""
+    all_variables: bool = False
+    """Leave out the value of every variable, whatever it is called."""
+    names: tuple[str, ...] = ()
+    """Further regular expressions: a variable whose name has a match is a secret (case does not matter)."""
+    values: tuple[str, ...] = ()
+    """Further regular expressions: a value that has a match is a secret."""
+    keep: tuple[str, ...] = ()
+    """Regular expressions for the whole names of variables that are no secrets."""
+
+
 class Server(Section, frozen=True, kw_only=True):
     """What `rayhist serve` does."""
 
@@ -208,6 +227,7 @@ class Config(Section, frozen=True, kw_only=True):
     auth: Auth = Auth()
     cluster: ClusterSection = ClusterSection()
     collector: Collector = Collector()
+    redaction: Redaction = Redaction()
     server: Server = Server()
     cache: Cache = Cache()
     log: Log = Log()

@@ -18,6 +18,7 @@ import msgspec
 from rayhist.clock import Clock
 from rayhist.ids import Cluster
 from rayhist.logpack import PackWriter
+from rayhist.redaction import Redactor
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -115,6 +116,8 @@ class SourceContext(msgspec.Struct, frozen=True):
     clock: Clock
     log: Any
     """A structlog logger, or anything with `info`, `warning` and `error` taking an event and keywords."""
+    redactor: Redactor | None = None
+    """For log files in which runtime environments stand; the intake redacts events and answers by itself."""
 
 
 class Source(ABC):

@@ -14,7 +14,8 @@ from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
 from rayhist.auth import Principal
 from rayhist.ids import Cluster, Session
-from rayhist_server import query_params, redaction
+from rayhist_server import query_params
+from rayhist_server.browser import is_browser
 from rayhist_server.services import Services
 from rayhist_server.sessions import Address
 from rayhist_server.view import View
@@ -63,7 +64,7 @@ class SessionRequest(Request[Principal, Any, Any]):
     @property
     def browser(self) -> bool:
         """Whether it looks like a browser's, so that secrets are left out of the answer."""
-        return redaction.is_browser(self.headers)
+        return is_browser(self.headers)
 
 
 def view_of(scope: Scope) -> View | None:
@@ -121,7 +122,7 @@ def in_path(scope: Scope) -> Address:
 async def _answer(scope: HTTPScope, receive: Receive, send: Send, next_app: ASGIApp, state: str) -> None:
     """Answer 304 if the client has what it would get; `state` names all that the answer depends on."""
     headers = Headers.from_scope(scope)
-    tag = f'W/"{state}-{"browser" if redaction.is_browser(headers) else "tool"}"'
+    tag = f'W/"{state}-{"browser" if is_browser(headers) else "tool"}"'
     if scope["method"] in {"GET", "HEAD"} and _matches(headers.get("if-none-match", ""), tag):
         await _send_unchanged(send, tag)
         return

@@ -22,7 +22,7 @@ from rayhist_collector.log_scan import LogEntry, Scan, scan
 from rayhist_collector.positions import Positions
 from rayhist_collector.reporting import say
 from rayhist_collector.sessions import SessionFolder
-from rayhist_collector.tail import Tail
+from rayhist_collector.tail import Mask, Tail
 
 _REWRITTEN_INTERVAL_S = 60.0
 _MAX_REWRITTEN_BYTES = 16 << 20
@@ -41,6 +41,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Whether sessions that were on disk before the current one are recorded, too."""
     rewritten: tuple[str, ...] = ("debug_state*.txt",)
     """Files that are written anew instead of appended to (patterns): only their last state is kept."""
+    masked: tuple[str, ...] = ("export_events/*", "runtime_env_agent.*", "runtime_env_setup-*")
+    """Files that runtime environments stand in (patterns): `[redaction]` says what is overwritten there."""
 
 
 class LogFiles(Source):
@@ -128,8 +130,12 @@ class LogFiles(Source):
     def _tail(self, folder: SessionFolder) -> Tail:
         if folder.name not in self._tails:
             files = self._positions.load(folder.name)
+            redactor = self._context.redactor
             self._tails[folder.name] = Tail(
-                folder.logs, files, lambda files: self._positions.store(folder.name, files)
+                folder.logs,
+                files,
+                lambda files: self._positions.store(folder.name, files),
+                Mask(self._options.masked, redactor.mask) if redactor else None,
             )
         return self._tails[folder.name]
 

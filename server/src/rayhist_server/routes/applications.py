@@ -12,9 +12,9 @@ import msgspec
 from litestar import Response
 from litestar.params import FromPath
 
+from rayhist.redaction import redact_everything
 from rayhist_server import query_params, wire
 from rayhist_server.answers import json_answer, text_answer
-from rayhist_server.redaction import redact
 from rayhist_server.routes.answering import answers
 from rayhist_server.session_scope import NO_INDEX, SessionRequest
 from rayhist_server.view import View
@@ -41,7 +41,7 @@ async def serve(request: SessionRequest) -> Response[bytes]:
             f"Invalid 'api_type' value: '{kind}'. Must be one of: {', '.join(_API_TYPES)}", status=400
         )
     body = await asyncio.to_thread(_deployed_by, request.view, kind.lower())
-    return json_answer(redact(body) if request.browser else body)
+    return json_answer(redact_everything(body) if request.browser else body)
 
 
 @answers("/api/data/datasets/{job_id:str}")

@@ -16,9 +16,9 @@ from litestar.params import FromPath
 from litestar.response import Stream
 
 from rayhist import logs
+from rayhist.redaction import redact_everything
 from rayhist_server import wire
 from rayhist_server.answers import JSON, json_answer, text_answer
-from rayhist_server.redaction import redact
 from rayhist_server.routes.answering import answers
 from rayhist_server.session_scope import SessionRequest
 from rayhist_server.view import View
@@ -42,7 +42,7 @@ async def job(request: SessionRequest, job_or_submission_id: FromPath[str]) -> R
     body = await asyncio.to_thread(_find, request.view, job_or_submission_id)
     if body is None:
         return _unknown(job_or_submission_id)
-    return json_answer(redact(body) if request.browser else body)
+    return json_answer(redact_everything(body) if request.browser else body)
 
 
 @answers("/api/jobs/{job_or_submission_id:str}/logs")
@@ -67,7 +67,7 @@ HANDLERS = [jobs, job, job_logs]
 
 def _all(view: View, browser: bool) -> bytes:
     bodies = (body for _, body in view.index.documents("job"))
-    return wire.array(redact(body) if browser else body for body in bodies)
+    return wire.array(redact_everything(body) if browser else body for body in bodies)
 
 
 def _find(view: View, identifier: str) -> bytes | None:

@@ -10,11 +10,11 @@ from litestar.handlers import HTTPRouteHandler
 
 from rayhist import query
 from rayhist.query import Query
+from rayhist.redaction import redact_everything
 from rayhist.resources import RESOURCES, Resource
 from rayhist_server import wire
 from rayhist_server.answers import json_answer
 from rayhist_server.query_params import list_query
-from rayhist_server.redaction import redact
 from rayhist_server.routes.answering import answers
 from rayhist_server.session_scope import SessionRequest
 from rayhist_server.view import View
@@ -39,5 +39,5 @@ HANDLERS = [_lister(resource) for resource in RESOURCES.values()]
 def _answer(view: View, resource: Resource, wanted: Query, browser: bool) -> bytes:
     page = query.run(view.index, resource, wanted)
     if browser:
-        page = msgspec.structs.replace(page, rows=[redact(row) for row in page.rows])
+        page = msgspec.structs.replace(page, rows=[redact_everything(row) for row in page.rows])
     return wire.state_list(page, view.remarks(resource))

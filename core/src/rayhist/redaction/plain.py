@@ -1,28 +1,17 @@
-"""Runtime environments without their variables' values, as Ray's dashboard shows them to browsers.
+"""Decoded JSON without the values of variables, as Ray's dashboard shows it to browsers.
 
-Rules: `ray.dashboard.runtime_env_redaction` and `is_browser_request` of Ray 2.60.
+Rules: `ray.dashboard.runtime_env_redaction` of Ray 2.60.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-PLACEHOLDER = "<redacted>"
+from rayhist.redaction.rules import PLACEHOLDER
 
-_BROWSER_HEADERS = (
-    "referer",
-    "origin",
-    "sec-fetch-mode",
-    "sec-fetch-dest",
-    "sec-fetch-site",
-    "sec-fetch-user",
-    "access-control-request-method",
-    "access-control-request-headers",
-)
 _MARK = b'runtime_env"'
 """Ends the keys `runtime_env` and `serialized_runtime_env`; within a string the quote would be escaped."""
 _EMPTY = (
@@ -33,15 +22,8 @@ _EMPTY = (
 )
 
 
-def is_browser(headers: Mapping[str, str]) -> bool:
-    """Whether a request looks like a browser's."""
-    return headers.get("user-agent", "").startswith("Mozilla") or any(
-        name in headers for name in _BROWSER_HEADERS
-    )
-
-
-def redact(body: bytes) -> bytes:
-    """JSON with every runtime environment in it redacted; what has none stays as it is, undecoded."""
+def redact_everything(body: bytes) -> bytes:
+    """JSON with every variable of every runtime environment redacted; what has none stays undecoded."""
     marks = body.count(_MARK)
     if not marks or marks == sum(map(body.count, _EMPTY)):
         return body
