@@ -29,6 +29,8 @@ class ClientOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     allow_http: bool = False
     """Whether `endpoint` may be `http://`, without encryption."""
+    proxy: str = ""
+    """HTTP proxy on the way, `http://host:port`; empty: as `$HTTPS_PROXY` and `$NO_PROXY` say."""
     ca_certificate: str = ""
     """PEM file of a private certificate authority to trust as well."""
     connect_timeout_s: Seconds = 5.0
@@ -42,7 +44,7 @@ class ClientOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 def client_config(options: ClientOptions) -> ClientConfig:
-    """`client_options` of a client.  Raises `ConfigError` if the certificate cannot be read."""
+    """`client_options` of a client.  Raises `ConfigError` for a proxy or a certificate that cannot be."""
     client: ClientConfig = {
         "allow_http": options.allow_http,
         "connect_timeout": timedelta(seconds=options.connect_timeout_s),
@@ -50,6 +52,8 @@ def client_config(options: ClientOptions) -> ClientConfig:
         "timeout": _WHOLE_BODY,  # obstore's 30 s would cut every large body
         "user_agent": "rayhist",
     }
+    if options.proxy:
+        client["proxy_url"] = _checked_proxy(options.proxy)
     if options.ca_certificate:
         try:
             client["root_certificate"] = Path(options.ca_certificate).read_bytes()
@@ -88,6 +92,15 @@ def checked_endpoint(endpoint: str, options: ClientOptions, example: str) -> str
             f"endpoint {endpoint!r} is not encrypted", remedy="use https, or set allow_http = true"
         )
     return endpoint.rstrip("/")
+
+
+def _checked_proxy(proxy: str) -> str:
+    parts = urlsplit(proxy)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or "@" in parts.netloc:
+        raise ConfigError(
+            "proxy is no address, or holds a password", remedy="for example http://proxy.example.com:3128"
+        )
+    return proxy
 
 
 @functools.cache

@@ -28,7 +28,7 @@ def opened_below(
     options: ClientOptions,
     dialect: Dialect,
     *,
-    kind: type[BucketStore] = BucketStore,
+    kind: Callable[..., BucketStore] = BucketStore,
     address: str = "",
 ) -> Store:
     """The store below a prefix of a bucket; nothing is asked of the server yet.
@@ -46,7 +46,7 @@ def opened_below(
             location,
             dialect,
             Retries.of(options),
-            RetryAfter(address, certificate),
+            RetryAfter(address, certificate, options.proxy),
         )
     except (BaseError, ValueError) as error:
         reason = str(error).partition("\n")[0]

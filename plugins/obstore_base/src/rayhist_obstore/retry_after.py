@@ -21,11 +21,15 @@ _BELIEVED_S = 1.0
 
 
 class RetryAfter:
-    """Asks the server of one store; `fallback` is an address for errors that show none."""
+    """Asks the server of one store; `fallback` is an address for errors that show none.
 
-    def __init__(self, fallback: str = "", certificate: bytes | None = None) -> None:
+    It goes through `proxy`, or as the environment says.
+    """
+
+    def __init__(self, fallback: str = "", certificate: bytes | None = None, proxy: str = "") -> None:
         self._fallback = fallback
         self._certificate = certificate
+        self._proxy = proxy
         self._asking = asyncio.Lock()
         self._believed_until = 0.0
         self._over_at: float | None = None
@@ -38,7 +42,7 @@ class RetryAfter:
             return None
         async with self._asking:
             if time.monotonic() >= self._believed_until:
-                wanted = await asyncio.to_thread(_ask, url, self._certificate)
+                wanted = await asyncio.to_thread(_ask, url, self._certificate, self._proxy)
                 now = time.monotonic()
                 self._over_at = None if wanted is None else now + wanted
                 self._believed_until = now + _BELIEVED_S
@@ -64,15 +68,20 @@ def _plain(url: str) -> str:
     return urlsplit(url)._replace(query="", fragment="").geturl()
 
 
-def _ask(url: str, certificate: bytes | None) -> float | None:
+def _through(proxy: str) -> dict[str, str] | None:
+    return {"http": proxy, "https": proxy} if proxy else None
+
+
+def _ask(url: str, certificate: bytes | None, proxy: str) -> float | None:
     import ssl  # noqa: PLC0415 - a sidecar carries it in its memory only once it needs it
     from http.client import HTTPException  # noqa: PLC0415
     from urllib.error import HTTPError  # noqa: PLC0415
-    from urllib.request import Request, urlopen  # noqa: PLC0415
+    from urllib.request import HTTPSHandler, ProxyHandler, Request, build_opener  # noqa: PLC0415
 
     try:
         context = ssl.create_default_context(cadata=certificate.decode() if certificate else None)
-        with urlopen(Request(url, method="HEAD"), timeout=_TIMEOUT_S, context=context):  # noqa: S310 - http(s) only
+        handlers = [HTTPSHandler(context=context), ProxyHandler(_through(proxy))]
+        with build_opener(*handlers).open(Request(url, method="HEAD"), timeout=_TIMEOUT_S):  # noqa: S310 - http(s) only
             return None
     except HTTPError as error:
         with error:

@@ -7,6 +7,7 @@ SIGTERM takes half a minute, so it is killed; it reports to its makers unless to
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -23,6 +24,13 @@ from rayhist_testkit.ports import free_ports
 from rayhist_testkit.servers.http import HOST, ask
 
 BUCKET = "rayhist"
+DOMAIN = "store.test"
+"""Below it, buckets stand in host names too; no name service knows it, but a proxy need not ask one."""
+ROLE = "arn:aws:iam::123456789012:role/history"
+"""Whom tokens of the issuer, if there is one, may become (`AssumeRoleWithWebIdentity`)."""
+VIRTUAL_HOSTS = ("s3", "s3.oss-xx-test", "s3.oss-xx-test-internal", "s3.oss-accelerate")
+"""What may stand between a bucket's name and `DOMAIN` in a host's name."""
+_RIGHTS = ("s3:*", "sts:ValidateSession")
 _SOCKETS = Path("/tmp")  # noqa: S108 - where it puts them, whatever TMPDIR says
 _START_WITHIN_S = 90.0
 _FOUND, _CREATED = 200, 201
@@ -45,20 +53,28 @@ STRANGER = Identity("writer-key", "not-the-secret", ())
 class SeaweedFS:
     """One server with its data in `folder`; use it in a `with` block.  `kill` makes an outage.
 
-    A second `start` takes half a minute.
+    It trusts the tokens that `issuer`, the URL of an OpenID Connect issuer, makes for `audience`.  A second
+    `start` takes half a minute.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, issuer: str = "", audience: str = "") -> None:
         self.folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._ports = free_ports(8)
         self._s3, self._filer, *_ = self._ports
         (folder / "data").mkdir(parents=True)
         (folder / "identities.json").write_text(json.dumps(_identities(WRITER, READER)))
+        self._trusts = bool(issuer)
+        if issuer:
+            (folder / "iam.json").write_text(json.dumps(_trust(issuer, audience)))
 
     @property
     def endpoint(self) -> str:
         return f"http://{HOST}:{self._s3}"
+
+    @property
+    def port(self) -> int:
+        return self._s3
 
     def url(self, prefix: str, bucket: str = BUCKET) -> str:
         """The URL of an archive below a prefix of a bucket."""
@@ -144,7 +160,13 @@ class SeaweedFS:
             "-s3.port.iceberg=0",
             "-s3.port.lance=0",
             "-s3.autoCreateBucket=false",
+            f"-s3.domainName={self._domains()}",
+            *([f"-s3.iam.config={self.folder / 'iam.json'}"] if self._trusts else []),
         ]
+
+    def _domains(self) -> str:
+        """What stands behind a bucket's name in a host's."""
+        return ",".join(f"{endpoint}.{DOMAIN}" for endpoint in VIRTUAL_HOSTS)
 
 
 def _binary() -> str:
@@ -165,4 +187,54 @@ def _identities(*known: Identity) -> dict[str, Any]:
             }
             for one in known
         ]
+    }
+
+
+def _trust(issuer: str, audience: str) -> dict[str, Any]:
+    """One provider, and one role with every right on the bucket, that the provider's tokens may assume.
+
+    A policy's principal has to be a list with the provider's name, its ARN and the issuer's URL; the URL
+    alone was refused.  `sts:ValidateSession` is asked with each request of a session.
+    """
+    host = issuer.partition("://")[2]
+    principal = ["cluster", f"arn:aws:iam::123456789012:oidc-provider/{host}", issuer]
+    rights = [{"Effect": "Allow", "Action": action, "Resource": "*"} for action in _RIGHTS]
+    return {
+        "sts": {
+            "tokenDuration": 3600 * 10**9,
+            "maxSessionLength": 12 * 3600 * 10**9,
+            "issuer": "seaweedfs-sts",
+            "signingKey": base64.b64encode(b"k" * 32).decode(),
+        },
+        "providers": [
+            {
+                "name": "cluster",
+                "type": "oidc",
+                "enabled": True,
+                "config": {
+                    "issuer": issuer,
+                    "clientId": audience,
+                    "jwksUri": f"{issuer}/openid/v1/jwks",
+                },
+            }
+        ],
+        "policy": {"defaultEffect": "Deny", "storeType": "memory"},
+        "roles": [
+            {
+                "roleName": ROLE.rpartition("/")[2],
+                "roleArn": ROLE,
+                "trustPolicy": {
+                    "Version": "2012-10-17",
+                    "Statement": [
+                        {
+                            "Effect": "Allow",
+                            "Principal": {"Federated": principal},
+                            "Action": ["sts:AssumeRoleWithWebIdentity"],
+                        }
+                    ],
+                },
+                "attachedPolicies": ["archive"],
+            }
+        ],
+        "policies": [{"name": "archive", "document": {"Version": "2012-10-17", "Statement": rights}}],
     }
