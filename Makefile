@@ -3,9 +3,9 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 RUN := .venv/bin
-PROJECTS := $(wildcard pyproject.toml */pyproject.toml plugins/*/pyproject.toml)
+PROJECTS := $(wildcard pyproject.toml */pyproject.toml plugins/*/pyproject.toml examples/*/pyproject.toml)
 READY := .venv/.ready
-DISTRIBUTIONS := core collector server testkit $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
+DISTRIBUTIONS := core collector server testkit $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml examples/*/pyproject.toml))
 
 .PHONY: help
 help: ## list the targets

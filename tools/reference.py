@@ -1,13 +1,16 @@
 """Write the generated parts of the documentation, or check that they are fresh.
 
-python tools/reference.py            write docs/operators/config.md and docs/vendors/hooks.md
+python tools/reference.py            write docs/operators/config.md, docs/vendors/hooks.md, and the code of
+                                     the examples into the blocks of docs/vendors that name it
 python tools/reference.py --check    exit 1 if one of them would change
 """
 
 from __future__ import annotations
 
 import inspect
+import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +19,9 @@ import msgspec
 from rayhist import config, describe, hookspecs, kinds
 from rayhist.plugins import Plugins
 
-DOCS = Path(__file__).parent.parent / "docs"
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+_BLOCK = re.compile(r"^(```\w+ title=\"(examples/[^\"]+)\"\n).*?^```$", re.MULTILINE | re.DOTALL)
 
 _CONFIG_HEAD = """\
 # Configuration reference
@@ -51,8 +56,13 @@ def config_page(plugins: Plugins) -> str:
             f"\n## `[{section.name}]`\n\n{describe.summary(type(getattr(config.Config(), section.name)))}\n"
         )
         parts.append(_table(type(getattr(config.Config(), section.name))))
+    examples = {
+        tomllib.loads(path.read_text())["project"]["name"] for path in ROOT.glob("examples/*/pyproject.toml")
+    }
     for role in ("storage", "auth", "source", "sink"):
         for found in plugins.found(role):
+            if found.distribution in examples:
+                continue
             kind = getattr(plugins, role)(found.name)
             parts.append(f"\n## Options of {role} `{found.name}` ({found.distribution})\n\n")
             parts.append(f"{describe.summary(kind.options)}\n")
@@ -69,6 +79,11 @@ def hooks_page() -> str:
         parts.append(f"\n{describe.summary(kind)}\n")
         parts.append(_table(kind))
     return "".join(parts)
+
+
+def with_examples(page: str) -> str:
+    """The page, with what the named files of examples hold in its blocks."""
+    return _BLOCK.sub(lambda match: f"{match[1]}{(ROOT / match[2]).read_text()}```", page)
 
 
 def _functions() -> Iterator[tuple[str, object]]:
@@ -96,15 +111,17 @@ def main() -> int:
         DOCS / "operators" / "config.md": config_page(Plugins.discover()),
         DOCS / "vendors" / "hooks.md": hooks_page(),
     }
+    for path in sorted(DOCS.glob("vendors/*.md")):
+        pages.setdefault(path, with_examples(path.read_text()))
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
     if "--check" in sys.argv[1:]:
         for path in stale:
-            print(f"{path.relative_to(DOCS.parent)} is stale; run: make docs")
+            print(f"{path.relative_to(ROOT)} is stale; run: make docs")
         return 1 if stale else 0
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path])
-        print(f"wrote {path.relative_to(DOCS.parent)}")
+        print(f"wrote {path.relative_to(ROOT)}")
     return 0
 
 

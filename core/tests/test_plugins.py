@@ -235,7 +235,8 @@ def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(PluginError, match="no auth plugin is called 'magic'") as caught:
         Plugins.discover().auth("magic")
     assert caught.value.remedy is not None
-    assert "none, token" in caught.value.remedy
+    assert "currently installed: none, " in caught.value.remedy
+    assert "token" in caught.value.remedy
     with pytest.raises(PluginError) as caught:
         Plugins.discover().storage("gcs")
     assert "pip install rayhist-storage-gcs" in (caught.value.remedy or "")

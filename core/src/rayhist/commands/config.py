@@ -43,7 +43,7 @@ def check(loaded: config.Config, plugins: Plugins) -> None:
     options_of(plugins.auth(loaded.auth.kind), loaded.auth.options, "$.auth.options")
     loaded.cluster.cluster()
     collector = loaded.collector
-    if plugins.found("source"):  # a server's installation has no collector to check
+    if any(found.name == "collect" for found in plugins.found("command")):  # else there is none to check
         for name in collector.sources:
             given = collector.source_options.get(name, {})
             options_of(plugins.source(name), given, f"$.collector.source_options.{name}")

@@ -1,4 +1,4 @@
-"""The files of the clouds' pages can be used as they are: configurations, policies, rules."""
+"""The files that pages lead to can be used as they are: configurations, policies, rules."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from rayhist import config
 from rayhist.commands.config import check
 from rayhist.plugins import Plugins
 
-FOLDER = Path(__file__).parents[2] / "docs" / "operators" / "clouds"
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "docs" / "operators" / "clouds"
 FILES = sorted(path for path in FOLDER.iterdir() if path.suffix != ".md")
 
 
@@ -26,3 +27,10 @@ def test_a_file_is_what_it_seems_and_its_page_leads_to_it(path: Path) -> None:
         assert ET.parse(path).getroot().tag
     pages = "".join(page.read_text() for page in FOLDER.glob("*.md"))
     assert f"]({path.name})" in pages
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("examples/*/rayhist.toml")), ids=lambda path: path.parent.name
+)
+def test_an_examples_configuration_is_checked_with_its_plugin(path: Path) -> None:
+    check(config.load(str(path), {}), Plugins.discover())
