@@ -102,12 +102,19 @@ class Process:
         self._known_address = ""
 
     def start(self, *arguments: str, **environment: str) -> None:
+        self._begin(["--config", str(self._config), *arguments], environment)
+
+    def start_operated(self, **environment: str) -> None:
+        """With KubeRay's variables instead of a file."""
+        self._begin([], environment)
+
+    def _begin(self, arguments: list[str], environment: dict[str, str]) -> None:
         if self._process is not None:
             self._address_file.unlink(missing_ok=True)
             self._known_address = ""
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "rayhist.cli", "collect", "--config", str(self._config), *arguments],
+                [sys.executable, "-m", "rayhist.cli", "collect", *arguments],
                 stdout=log,
                 stderr=log,
                 env=clean_environment() | environment,

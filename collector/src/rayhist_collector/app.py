@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rayhist.clock import Clock, SystemClock
-from rayhist.config import Config, load
-from rayhist.errors import ConfigError
+from rayhist.config import Config
+from rayhist.errors import ConfigError, RayhistError
 from rayhist.plugins import Plugins, options_of
 from rayhist.redaction import Redactor, rules
 from rayhist.sink import Sink, SinkContext
@@ -25,36 +25,62 @@ from rayhist_collector.intake import SpoolIntake
 from rayhist_collector.ledger import Ledger
 from rayhist_collector.metrics import Metrics
 from rayhist_collector.opening import open_store
+from rayhist_collector.reporting import say
 from rayhist_collector.ship import Shipper
 from rayhist_collector.sources.ray_events import Options as RayEventsOptions
 from rayhist_collector.spool import Spool
+from rayhist_collector.starting import Start, settle
 from rayhist_collector.supervise import SourceRunner
+from rayhist_collector.waiting import signal_or_time
 from rayhist_collector.watch import Watch
 
 _SPOOL_FOLDER = "rayhist-spool"
+_PATIENCE_S = 60.0
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - compared, not bound
 
 
 def main(path: str | None, plugins: Plugins, *, once: bool = False) -> int:
-    """Collect until SIGTERM or SIGINT.  Raises `ConfigError` or `PluginError` before anything is begun."""
-    config = load(path)
-    log = logs.logger(config.log)
+    """Collect until SIGTERM or SIGINT.
+
+    Raises `ConfigError` or `PluginError` before anything is begun; beside KubeRay's operator it says what is
+    wrong and tries again instead, since a sidecar that exits takes its pod's readiness with it.
+    """
+    start = settle(path, plugins)
+    log = logs.logger(start.config.log)
     logging.getLogger().addHandler(logs.Forward(log))
-    asyncio.run(_run(config, plugins, log, once=once))
+    for warning in start.warnings:
+        log.warning("a setting of KubeRay's", problem=warning)
+    asyncio.run(_run(start, plugins, log, once=once))
     return 0
 
 
-async def _run(config: Config, plugins: Plugins, log: Any, *, once: bool) -> None:
+async def _run(start: Start, plugins: Plugins, log: Any, *, once: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with AsyncExitStack() as stack:
-        collector = await build(config, plugins, log, stack)
-        await (collector.once() if once else collector.run(stop))
+    while True:
+        try:
+            async with AsyncExitStack() as stack:
+                collector = await build(start.config, plugins, log, stack, patient=start.operated)
+                await (collector.once() if once else collector.run(stop))
+            return
+        except RayhistError as error:
+            if once or not start.operated:
+                raise
+            say(log, "cannot collect; trying again in a minute", error)
+        await signal_or_time(stop, SystemClock(), _PATIENCE_S)
+        if stop.is_set():
+            return
 
 
 async def build(
-    config: Config, plugins: Plugins, log: Any, stack: AsyncExitStack, clock: Clock | None = None
+    config: Config,
+    plugins: Plugins,
+    log: Any,
+    stack: AsyncExitStack,
+    clock: Clock | None = None,
+    *,
+    patient: bool = False,
 ) -> Collector:
     """Put a collector together; what has to be closed goes on the stack.
 
@@ -63,7 +89,7 @@ async def build(
     clock = clock or SystemClock()
     cluster = config.cluster.cluster()
     temp_dir = _absolute(config.collector.temp_dir)
-    store = await stack.enter_async_context(open_store(config, plugins))
+    store = await stack.enter_async_context(open_store(config, plugins, patient=patient))
     sinks = _sinks(config, plugins, SinkContext(cluster, store, clock), stack)
     runners = [SourceRunner(plugins.source(name), config.collector) for name in config.collector.sources]
     identity = Identity(temp_dir, config.collector.node_id)
@@ -84,7 +110,7 @@ async def build(
         redactor=redactor,
     )
     stack.callback(intake.close)
-    watch = Watch(temp_dir, config.collector.role, identity, clock, log)
+    watch = Watch(temp_dir, config.collector, identity, clock, log)
     parts = Parts(
         config=config.collector,
         temp_dir=temp_dir,
@@ -139,7 +165,7 @@ def _greet(config: Config, store: Store, spool: Spool, log: Any) -> None:
 
 def ray_settings(path: str | None, plugins: Plugins) -> str:
     """What `--print-ray-env` prints.  Raises `ConfigError` if the events' port is chosen by chance."""
-    collector = load(path).collector
+    collector = settle(path, plugins).config.collector
     kind = plugins.source("ray-events")
     given = collector.source_options.get("ray-events", {})
     options = options_of(kind, given, "$.collector.source_options.ray-events")

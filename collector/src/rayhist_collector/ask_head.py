@@ -27,11 +27,11 @@ def address(temp_dir: Path) -> str:
     return f"http://{host}:{_DASHBOARD_PORT}" if host else ""
 
 
-def node_id(dashboard: str) -> str:
-    """The id of the only living node with our address, else `""`.  Blocks."""
+def node_id(dashboard: str, ip: str = "") -> str:
+    """The id of the only living node with our address (`ip`, if it is known), else `""`.  Blocks."""
     client = DashboardClient(dashboard, connections=1)
     with contextlib.suppress(RayhistError, msgspec.MsgspecError, UnicodeDecodeError, OSError, ValueError):
-        filters = [("state", "ALIVE"), ("node_ip", _own_address(dashboard))]
+        filters = [("state", "ALIVE"), ("node_ip", ip or _own_address(dashboard))]
         query = "&".join(
             f"filter_keys={key}&filter_predicates=%3D&filter_values={value}" for key, value in filters
         )

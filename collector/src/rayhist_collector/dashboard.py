@@ -67,7 +67,7 @@ class Dashboard(Source):
                 self._turn_to(session)
             now = self._context.clock.monotonic()
             await self._ask_all(intake, _TELLING, _AT_ONCE_AT_THE_END, self._options.final_timeout_s)
-            rest = [*self._schedule.due({}, now), *(self._known.endpoints().keys() - set(_TELLING))]
+            rest = [*self._schedule.due({}, now), *(self._endpoints().keys() - set(_TELLING))]
             await self._ask_all(intake, rest, _AT_ONCE_AT_THE_END, self._options.final_timeout_s)
         except RayhistError as error:
             self._log.info("the dashboard is gone; its last answers were kept", error=str(error))
@@ -79,11 +79,14 @@ class Dashboard(Source):
         if session != self._session:
             self._turn_to(session)
         self._say("")
-        due = self._schedule.due(self._known.endpoints(), self._context.clock.monotonic())
+        due = self._schedule.due(self._endpoints(), self._context.clock.monotonic())
         await self._ask_all(intake, due, _AT_ONCE, self._options.timeout_s)
         if self._options.record_frontend and self._known.ray_version not in self._frontends:
             self._frontends.add(self._known.ray_version)
             await self._record_frontend(intake)
+
+    def _endpoints(self) -> dict[str, float]:
+        return self._known.endpoints() | dict.fromkeys(self._options.endpoints, 1.0)
 
     def _turn_to(self, session: str) -> None:
         self._session = session

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from pathlib import Path
@@ -82,7 +83,8 @@ class DashboardClient:
 def ray_token(configured: Secret | None) -> str:
     """The token for Ray's own login: as configured, else from Ray's variables; read anew, as it may change.
 
-    Raises `ConfigError` if it is configured and cannot be read.
+    In Ray's own order: `RAY_AUTH_TOKEN`, the file `RAY_AUTH_TOKEN_PATH`, and with `RAY_AUTH_MODE=token`
+    `~/.ray/auth_token`.  Raises `ConfigError` if it is configured and cannot be read.
     """
     if configured is not None:
         return configured.reveal()
@@ -93,6 +95,9 @@ def ray_token(configured: Secret | None) -> str:
             return Path(path).read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"$RAY_AUTH_TOKEN_PATH: {path} cannot be read: {error}") from error
+    if os.environ.get("RAY_AUTH_MODE", "").strip().lower() == "token":
+        with contextlib.suppress(OSError, UnicodeDecodeError, RuntimeError):
+            return (Path.home() / ".ray" / "auth_token").read_text(encoding="utf-8").strip()
     return ""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rayhist.clock import Clock
+from rayhist.config import Collector
 from rayhist_collector import ask_head, sessions
 from rayhist_collector.identity import Identity
 
@@ -17,8 +18,10 @@ _ASK_INTERVAL_S = 300.0
 class Watch:
     """Runs on the event loop; what touches the disk or the network runs on threads."""
 
-    def __init__(self, temp_dir: Path, role: str, identity: Identity, clock: Clock, log: Any) -> None:
+    def __init__(self, temp_dir: Path, config: Collector, identity: Identity, clock: Clock, log: Any) -> None:
         self._temp_dir = temp_dir
+        self._head = config.head_address
+        self._ip = config.node_ip
         self._identity = identity
         self._clock = clock
         self._log = log
@@ -27,7 +30,7 @@ class Watch:
         """The current session's name, `""` while there is none."""
         self.since = clock.monotonic()
         """Since when it is the current one, by the monotonic clock."""
-        self.role = "" if role == "auto" else role
+        self.role: str = "" if config.role == "auto" else config.role
         """`head` or `worker`; `""` while unknown."""
         self.has_role = asyncio.Event()
         if self.role:
@@ -77,8 +80,8 @@ class Watch:
         if now - self.since < _PATIENCE_S or now - self._asked < _ASK_INTERVAL_S:
             return
         self._asked = now
-        address = await asyncio.to_thread(ask_head.address, self._temp_dir)
-        node = await asyncio.to_thread(ask_head.node_id, address) if address else ""
+        address = self._head or await asyncio.to_thread(ask_head.address, self._temp_dir)
+        node = await asyncio.to_thread(ask_head.node_id, address, self._ip) if address else ""
         if node:
             self._identity.heard(session, node, self._clock.time_ms())
         self._log.warning("nothing here tells this node's id; asked the head", address=address, node=node)

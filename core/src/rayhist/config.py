@@ -6,6 +6,7 @@ give the field's path.  `RAYHIST__SERVER__PORT=9000` overrides `port` in `[serve
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -138,6 +139,10 @@ class Collector(Section, frozen=True, kw_only=True):
     """Which node it stands beside; `auto` looks for the head's processes in the session's logs."""
     node_id: str = ""
     """The node's id in hex; empty: learnt from the events and the session's own files."""
+    node_ip: str = ""
+    """This node's address as Ray knows it; empty: the one that packets to the head carry."""
+    head_address: str = ""
+    """URL of the head's dashboard, asked for this node's id if nothing else tells it; empty: as Ray noted."""
     temp_dir: str = "/tmp/ray"  # noqa: S108 - Ray's own default
     """Ray's `--temp-dir`."""
     spool: str = ""
@@ -252,14 +257,20 @@ def _user_folder(variable: str, default: str) -> Path:
 _T = TypeVar("_T")
 
 
-def load(path: str | None = None, environment: Mapping[str, str] | None = None) -> Config:
+def load(
+    path: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    base: Mapping[str, Any] | None = None,
+) -> Config:
     """Read the file (`path`, else `$RAYHIST_CONFIG`, else none) with the environment laid over it.
 
+    `base` is a document that the file is laid over: of `[storage]` and `[cluster]` the file's counts as a
+    whole, of the others field by field.
     Raises `ConfigError` that names the file and the field.
     """
     environment = os.environ if environment is None else environment
     path = path or environment.get(FILE_VARIABLE) or None
-    tree = _read(Path(path)) if path else {}
+    tree = _laid_over(base or {}, _read(Path(path)) if path else {}, whole=("storage", "cluster"))
     _overlay(tree, environment)
     try:
         return convert(tree, Config, "$")
@@ -350,6 +361,17 @@ def _parse(text: str, suffix: str) -> object:
         return yaml.safe_load(text) or {}
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
+
+
+def _laid_over(
+    base: Mapping[str, Any], over: Mapping[str, Any], whole: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    both = {
+        key: _laid_over(base[key], value)
+        for key, value in over.items()
+        if key not in whole and isinstance(value, dict) and isinstance(base.get(key), dict)
+    }
+    return copy.deepcopy({**base, **over, **both})
 
 
 def _overlay(tree: dict[str, Any], environment: Mapping[str, str]) -> None:

@@ -23,6 +23,8 @@ class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Seconds that an answer may take in the last sweep."""
     token: Secret | None = None
     """Token for a dashboard with `RAY_AUTH_MODE=token`; else `RAY_AUTH_TOKEN` or `RAY_AUTH_TOKEN_PATH`."""
+    endpoints: tuple[str, ...] = ()
+    """Further endpoints to ask in every round, path with query, such as `/api/v0/jobs?detail=1`."""
     record_frontend: bool = True
     """Whether the dashboard's own pages are recorded, once per Ray version, so that replay looks the same."""
 
