@@ -15,7 +15,7 @@ from rayhist.ahead import in_order
 from rayhist.clock import Clock, SystemClock
 from rayhist.errors import BadIdentifier, DataError, NotFound
 from rayhist.ids import Cluster, Session
-from rayhist.manifest import JobSummary, SessionMarker
+from rayhist.manifest import Ending, JobSummary, SessionMarker
 from rayhist.replay.ending import overdue
 from rayhist.storage import ObjectInfo, Store
 
@@ -133,7 +133,7 @@ async def latest(store: Store, cluster: Cluster) -> Session:
 
 
 def _state(marker: SessionMarker, now_ms: int, lost_after_s: float) -> State:
-    if marker.end_ms:
+    if marker.end_ms or marker.ending is Ending.IMPORTED:
         return State.ENDED
     if not marker.last_seen_ms:
         return State.UNKNOWN

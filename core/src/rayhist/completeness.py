@@ -83,7 +83,7 @@ def report(index: Index) -> Completeness:
     manifests = msgspec.convert(index.meta("manifests"), dict[str, NodeManifest])
     nodes = sorted(_nodes(index, found, manifests, end), key=lambda node: node.role != "head")
     missing = list(gaps.of_session(found, any_manifest=bool(manifests)))
-    verdict = gaps.verdict(missing, [node.gaps for node in nodes], ended=end.ended)
+    verdict = gaps.verdict(missing, [node.gaps for node in nodes], ended=end.ended or bool(end.reason))
     complete = not missing and not any(node.gaps for node in nodes)
     return Completeness(complete=complete, verdict=verdict, gaps=missing, nodes=nodes)
 

@@ -25,6 +25,8 @@ class Ending(StrEnum):
     """The collector was stopped and swept everything."""
     REPLACED = "replaced"
     """The head was restarted: another session followed in the same place."""
+    IMPORTED = "imported"
+    """No collector saw it: it was imported, after the fact, or once while it went on (then `end_ms` is 0)."""
 
 
 class JobSummary(msgspec.Struct, omit_defaults=True):
@@ -51,6 +53,8 @@ class SessionMarker(msgspec.Struct, omit_defaults=True):
     ending: Ending = Ending.RUNNING
     timezone: str = ""
     labels: dict[str, str] = {}
+    imported: str = ""
+    """Of an imported session: a sentence that says when, and from what."""
     jobs: list[JobSummary] = []
 
 

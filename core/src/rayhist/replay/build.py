@@ -120,7 +120,11 @@ async def _context(
             manifests[item.reference.node] = found
     answers = await _answers(store, inventory, report)
     end = decide(inventory, marker, manifests, clock.time_ms(), lost_after_s)
-    return Context(inventory.session, marker, manifests, answers, end, recorded_nodes=inventory.nodes)
+    problems = [marker.imported] if marker.imported else []
+    nodes = inventory.nodes
+    return Context(
+        inventory.session, marker, manifests, answers, end, recorded_nodes=nodes, problems=problems
+    )
 
 
 async def _document(store: Store, key: str, read: Callable[[bytes, str], _T], report: Report) -> _T | None:

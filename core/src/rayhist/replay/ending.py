@@ -9,6 +9,14 @@ from rayhist.replay.context import End
 from rayhist.replay.inventory import Inventory
 
 _HEARTBEATS_MISSED = 3
+_SHUT_DOWN = "The cluster was shut down."
+_REASONS = {
+    Ending.RUNNING: _SHUT_DOWN,
+    Ending.CLEAN: _SHUT_DOWN,
+    Ending.REPLACED: "Another session followed in the same place.",
+    Ending.IMPORTED: "How it ended is unknown; this is the last sign of it that was imported.",
+}
+_IMPORTED_ALIVE = "It was imported while it went on; what came later is unknown."
 
 
 def decide(
@@ -20,12 +28,9 @@ def decide(
 ) -> End:
     """Conclude from the marker, the nodes' manifests, and the times of the archive's objects."""
     if marker.end_ms:
-        reason = (
-            "Another session followed in the same place."
-            if marker.ending is Ending.REPLACED
-            else "The cluster was shut down."
-        )
-        return End(ended=True, at_ms=marker.end_ms, reason=reason)
+        return End(ended=True, at_ms=marker.end_ms, reason=_REASONS[marker.ending])
+    if marker.ending is Ending.IMPORTED:
+        return End(ended=False, at_ms=marker.last_seen_ms, reason=_IMPORTED_ALIVE)
     seen = last_seen_ms(inventory, marker, manifests)
     if seen and marker.last_seen_ms and not overdue(seen, marker, now_ms, lost_after_s):
         return End(ended=False, at_ms=seen, reason="")
